@@ -1,0 +1,44 @@
+"""The process environment that the agent SDK needs before anybody imports it.
+
+Imported first by manage.py, asgi.py and every runner. Each line answers a trap of the SDK's
+import; measured with openhands-sdk 1.58.2.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+# Setting: why.
+_ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else litellm fetches its price map while importing
+    "LITELLM_MODE": "PRODUCTION",  # else litellm loads a .env of the working directory
+    "LOG_AUTO_CONFIG": "false",  # else the SDK reconfigures the root logger
+    "OPENHANDS_SUPPRESS_BANNER": "1",
+}
+
+
+def prepare(argv: Sequence[str] = ()) -> None:
+    """Set the environment; safe to call more than once.
+
+    ``argv``: the command line. Its ``--data DIR`` becomes ``OH_PERSISTENCE_DIR`` here because
+    Django reads the settings, and so the place of the database, before it parses a command.
+    """
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    os.environ.pop("DEBUG_LLM", None)  # the SDK would ask a question on stdin and hang
+    data = _option(argv, "--data")
+    if data:
+        os.environ["OH_PERSISTENCE_DIR"] = os.path.abspath(data)
+
+
+def _option(argv: Sequence[str], name: str) -> str | None:
+    """The value of ``--name value`` or ``--name=value`` in ``argv``."""
+    for position, word in enumerate(argv):
+        if word == name and position + 1 < len(argv):
+            return argv[position + 1]
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return None
+
+
+prepare(sys.argv if sys.argv and sys.argv[0].endswith("manage.py") else ())

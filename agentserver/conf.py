@@ -1,0 +1,141 @@
+"""Our settings: name, type, default, unit and help, read from the environment.
+
+Names are those of the reference server (``OH_*``) where it has them. A JSON file named by
+``OPENHANDS_AGENT_SERVER_CONFIG_PATH`` holds the same settings without the prefix, in lower case;
+the environment wins over it.
+"""
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MIB = 1024 * 1024
+
+
+class ConfigurationError(Exception):
+    """A setting that cannot be used; its text says which one and what to do."""
+
+
+class Configuration(BaseSettings):
+    """All settings of the server. Units are in the names; times are seconds."""
+
+    model_config = SettingsConfigDict(env_prefix="OH_", extra="ignore", hide_input_in_errors=True)
+
+    # Where things live
+    persistence_dir: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("agentserver", appauthor=False)),
+        description="The data directory: database, keys and observations of tools.",
+    )
+    conversations_path: Path | None = Field(
+        None, description="Directory for files that tools write beside a conversation."
+    )
+    workspace_path: Path | None = Field(None, description="Default directory for workspaces.")
+    database_url: str | None = Field(
+        None, validation_alias="DATABASE_URL", description="postgres://... or sqlite:///...; default SQLite in the data directory."
+    )
+    redis_url: str | None = Field(
+        None, validation_alias="REDIS_URL", description="redis://...; default: the in-memory channel layer of one process."
+    )
+
+    # Who may come in
+    session_api_keys: list[str] = Field([], description="Keys accepted in X-Session-API-Key.")
+    secret_key: str | None = Field(None, description="Encrypts secrets at rest; default: made once and kept in the data directory.")
+    previous_secret_keys: list[str] = Field([], description="Older secret keys, still accepted for reading.")
+    allow_cors_origins: list[str] = Field([], description="Origins of web pages that may call the API.")
+    allow_cors_origin_regex: str | None = Field(None, description="The same as a regular expression.")
+    deferred_init: bool = Field(False, description="Answer 503 until POST /api/init has come.")
+    insecure: bool = Field(False, description="Allow listening beyond this machine without a key.")
+
+    # Running conversations
+    max_concurrent_runs: int = Field(10, ge=1, description="Conversations that run at once in this process: its lanes.")
+    conversation_idle_ttl_seconds: float = Field(1200, gt=0, description="An idle conversation is unloaded from memory after this.")
+    wrap_up_seconds: float = Field(30, gt=0, description="What the end of a run may take before it is abandoned.")
+    crash_recovery: Literal["error", "resume"] = Field("error", description="What becomes of a run that a crash cut off.")
+    preload_tools: bool = Field(True, description="Register the agent's tools at start.")
+    enable_vscode: bool = Field(True, description="Offer an editor where one is installed.")
+
+    # Limits
+    max_body_bytes: int = Field(33 * MIB, description="Largest JSON request body.")
+    request_threads: int = Field(16, ge=2, description="Threads that answer requests.")
+    slow_request_threads: int = Field(64, ge=2, description="Threads for requests that wait, such as execute_bash_command.")
+    socket_backlog_bytes: int = Field(16 * MIB, description="Unsent data above which a slow socket is closed with 1013.")
+    socket_send_timeout_seconds: float = Field(60, description="A socket that takes no data for this long is closed.")
+
+    # Bash
+    bash_events_retention_seconds: float | None = Field(None, description="Bash events older than this are pruned; none keeps all.")
+
+    # Presentation
+    static_files_path: Path | None = Field(None, description="A directory of web files served at /.")
+    web_url: str | None = Field(None, description="The address under which a proxy shows this server.")
+    log_level: str = Field("INFO", validation_alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR.")
+    webhooks: list[dict[str, Any]] = Field([], description="Receivers of events and conversations.")
+
+
+_LIST_NAMES = ("SESSION_API_KEYS", "PREVIOUS_SECRET_KEYS", "ALLOW_CORS_ORIGINS")
+
+
+def read(environment: dict[str, str] | None = None) -> Configuration:
+    """The configuration of ``environment`` (default: the process environment).
+
+    Raises ConfigurationError with a sentence for a value that cannot be used.
+    """
+    environment = dict(os.environ) if environment is None else environment
+    values: dict[str, Any] = _from_file(environment)
+    for name in _LIST_NAMES:
+        if (listed := _indexed(environment, f"OH_{name}_")) is not None:
+            values[name.lower()] = listed
+    if key := environment.get("SESSION_API_KEY"):
+        values["session_api_keys"] = [*values.get("session_api_keys", []), key]
+    # An empty key would let everybody in.
+    values["session_api_keys"] = [k for k in values.get("session_api_keys", []) if k]
+    if hooks := _indexed_objects(environment, "OH_WEBHOOKS_"):
+        values["webhooks"] = hooks
+    try:
+        return Configuration(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise ConfigurationError(f"Setting {name}: {first['msg']}. Correct it and start again.") from None
+
+
+def _from_file(environment: dict[str, str]) -> dict[str, Any]:
+    path = environment.get("OPENHANDS_AGENT_SERVER_CONFIG_PATH")
+    if not path or not os.path.exists(path):
+        return {}
+    try:
+        values = json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"The configuration file {path} cannot be read: {error}.") from None
+    present = {name[3:].lower() for name in environment if name.startswith("OH_")}
+    return {k: v for k, v in values.items() if k in Configuration.model_fields and k not in present}
+
+
+def _indexed(environment: dict[str, str], prefix: str) -> list[str] | None:
+    """The values of ``prefix0``, ``prefix1``, ... in order; None if there is none."""
+    found = {int(n[len(prefix):]): v for n, v in environment.items() if re.fullmatch(re.escape(prefix) + r"\d+", n)}
+    return [found[index] for index in sorted(found)] if found else None
+
+
+def _indexed_objects(environment: dict[str, str], prefix: str) -> list[dict[str, Any]]:
+    """``prefix0_BASE_URL=...`` and so on as a list of objects with lower-case keys."""
+    found: dict[int, dict[str, Any]] = {}
+    for name, value in environment.items():
+        if match := re.fullmatch(re.escape(prefix) + r"(\d+)_(\w+)", name):
+            parsed: Any = value
+            if match[2] == "HEADERS":
+                parsed = json.loads(value)
+            found.setdefault(int(match[1]), {})[match[2].lower()] = parsed
+    return [found[index] for index in sorted(found)]
+
+
+@cache
+def current() -> Configuration:
+    """The configuration of this process, read once."""
+    return read()

@@ -1,0 +1,108 @@
+"""Errors with a code, a status and a sentence that says what to do; the one handler that answers them."""
+
+import logging
+from typing import Any
+
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+logger = logging.getLogger(__name__)
+
+
+class Problem(exceptions.APIException):
+    """An answer other than success. Subclasses name code, status and sentence."""
+
+    status_code = 400
+    code = "bad_request"
+    sentence = "The request cannot be carried out as it is."
+
+    def __init__(self, detail: Any = None):
+        self.body = {"detail": detail if detail is not None else self.sentence, "code": self.code}
+        super().__init__(str(self.body["detail"]))
+
+
+class NotFound(Problem):
+    status_code, code, sentence = 404, "not_found", "Not Found"
+
+
+class Conflict(Problem):
+    status_code, code, sentence = 409, "conflict", "The request conflicts with the present state."
+
+
+class Invalid(Problem):
+    """422. ``detail``: a list of {loc, msg, type} as clients of the reference expect."""
+
+    status_code, code = 422, "invalid"
+
+
+class TooLarge(Problem):
+    status_code, code = 413, "too_large"
+    sentence = "The request body is too large. Send less, or raise OH_MAX_BODY_BYTES."
+
+
+class TooMany(Problem):
+    status_code, code = 429, "too_many"
+    sentence = "As many conversations run as this server allows. Try again when one has ended, or raise OH_MAX_CONCURRENT_RUNS."
+
+
+class Unavailable(Problem):
+    status_code, code = 503, "unavailable"
+    sentence = "The server is starting. Try again in some seconds."
+
+
+def invalid(loc: list[Any], msg: str, kind: str = "value_error") -> Invalid:
+    """One validation error at ``loc``; never put the refused value into ``msg``."""
+    return Invalid([{"loc": loc, "msg": msg, "type": kind}])
+
+
+def from_pydantic(error: Any, prefix: tuple[str, ...] = ("body",)) -> Invalid:
+    """A pydantic ValidationError as our 422, without the input, which may hold secrets."""
+    items = error.errors(include_url=False, include_context=False, include_input=False)
+    return Invalid(
+        [{"loc": [*prefix, *item["loc"]], "msg": _safe(item), "type": item["type"]} for item in items]
+    )
+
+
+# Messages of these come from validators of the agent SDK and may quote what was refused.
+_QUOTING = {"value_error", "assertion_error"}
+
+
+def _safe(item: dict[str, Any]) -> str:
+    message = str(item["msg"])
+    if item["type"] in _QUOTING and len(message) > 300:
+        return message[:120] + " ..."
+    return message
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler: every error becomes JSON with ``detail``."""
+    if isinstance(error, Problem):
+        return Response(error.body, status=error.status_code)
+    if isinstance(error, Http404):
+        return Response({"detail": "Not Found", "code": "not_found"}, status=404)
+    if isinstance(error, exceptions.APIException):
+        body = {"detail": str(error.detail), "code": error.default_code}
+        return Response(body, status=error.status_code, headers=_headers(error))
+    logger.exception("Request failed: %s", context["request"].path)
+    return Response({"detail": "Internal Server Error", "code": "internal"}, status=500)
+
+
+def _headers(error: exceptions.APIException) -> dict[str, str]:
+    wait = getattr(error, "wait", None)
+    return {"Retry-After": str(int(wait))} if wait else {}
+
+
+# Handlers of urls.py, for what happens outside a view.
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return JsonResponse({"detail": "Bad Request", "code": "bad_request"}, status=400)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return JsonResponse({"detail": "Not Found", "code": "not_found"}, status=404)
+
+
+def server_error(request: HttpRequest) -> JsonResponse:
+    return JsonResponse({"detail": "Internal Server Error", "code": "internal"}, status=500)

@@ -1,0 +1,100 @@
+"""What starts with the server and ends with it, in order."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from agentserver import sdk, threads, writer
+from agentserver.live import hub
+
+logger = logging.getLogger(__name__)
+
+SHUTDOWN_SECONDS = 13
+"""What all parts together may take; the promise is an exit within 15 s of SIGTERM."""
+
+started_at = time.monotonic()
+
+Part = Callable[[], Awaitable[None]]
+_starts: list[tuple[str, Part]] = []
+_stops: list[tuple[str, Part]] = []
+_pending: set[str] = set()
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def on_start(name: str, part: Part) -> None:
+    """Run ``part`` in the background at start; ``/ready`` is 503 until it has returned."""
+    _starts.append((name, part))
+
+
+def on_stop(name: str, part: Part) -> None:
+    """Await ``part`` at shutdown, before those registered earlier."""
+    _stops.append((name, part))
+
+
+def waiting_for() -> list[str]:
+    """The parts that have yet to start; empty when ready."""
+    return sorted(_pending)
+
+
+def watch(task: asyncio.Task[None]) -> None:
+    """Keep a background task, log its failure, await it at shutdown."""
+    _tasks.add(task)
+    task.add_done_callback(_report)
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    _tasks.discard(task)
+    if not task.cancelled() and (error := task.exception()):
+        logger.error("Background task %s failed", task.get_name(), exc_info=error)
+
+
+async def startup() -> None:
+    """Bind the hub and begin every part; returns at once, so that ``/alive`` answers."""
+    hub.bind(asyncio.get_running_loop())
+    writer.current().start()
+    sdk.start()
+    for name, part in _starts:
+        _pending.add(name)
+        watch(asyncio.create_task(_begin(name, part), name=f"start-{name}"))
+
+
+async def _begin(name: str, part: Part) -> None:
+    await part()
+    _pending.discard(name)
+
+
+async def shutdown() -> None:
+    """End every part, newest first; one that fails or hangs does not keep the others."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SHUTDOWN_SECONDS):
+            for name, part in reversed(_stops):
+                try:
+                    await part()
+                except Exception:
+                    logger.exception("Stopping %s failed", name)
+            for task in list(_tasks):
+                task.cancel()
+            await asyncio.gather(*_tasks, return_exceptions=True)
+    await hub.unbind()
+    await asyncio.get_running_loop().run_in_executor(None, writer.current().close)
+    threads.shutdown()
+
+
+async def application(scope, receive, send) -> None:
+    """The ASGI lifespan scope, which neither Django nor Channels answers."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            try:
+                await startup()
+            except Exception as error:
+                logger.exception("The server cannot start")
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+        elif message["type"] == "lifespan.shutdown":
+            await shutdown()
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,197 @@
+"""The doorbell: ring(group, sequence) after a commit, and the tails that wait for it.
+
+Rows are the record. A ring says that rows up to ``sequence`` are there, and may carry the newest
+payload so that the usual case needs no query. Whoever missed a ring reads the rows; a lost ring
+costs a tick, never an event. Within a process rings go straight to the tails (40 µs for 45 of them
+where Channels' groups take 150); between processes they go through the channel layer, one message
+per process and group.
+"""
+
+import asyncio
+import collections
+import contextlib
+import logging
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from channels.layers import InMemoryChannelLayer, get_channel_layer
+
+logger = logging.getLogger(__name__)
+
+PAYLOAD_LIMIT = 64 * 1024
+"""Characters; a larger payload is left in the database, where the reader fetches it."""
+PENDING = 256
+"""Rings a tail holds. Payloads are shared between tails, so this bounds references, not copies."""
+
+
+@dataclass(slots=True, frozen=True)
+class Ring:
+    """``sequence``: rows up to here are committed; None for what is never stored.
+    ``previous``: the sequence before it in the group, so that a reader there needs no query."""
+
+    sequence: int | None
+    previous: int | None = None
+    payload: Any = None
+    size: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Tail:
+    """What one reader has yet to hear. Used on the hub's loop only."""
+
+    group: str
+    rings: collections.deque[Ring] = field(default_factory=collections.deque)
+    newest: int = -1
+    waiting_bytes: int = 0
+    closing: int | None = None
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hear(self, ring: Ring) -> None:
+        if ring.sequence is not None:
+            self.newest = max(self.newest, ring.sequence)
+        if len(self.rings) >= PENDING:
+            self.rings.clear()  # the reader is behind: it reads rows, and misses what has none
+        self.rings.append(ring)
+        self.waiting_bytes += ring.size
+        self.wake.set()
+
+    def close(self, code: int) -> None:
+        """The group has ended: the reader closes its socket with ``code``."""
+        self.closing = code
+        self.wake.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Until something is heard, or for ``seconds``: then rows are looked at anyway."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
+        self.wake.clear()
+
+    def take(self) -> Iterator[Ring]:
+        while self.rings:
+            yield self.rings.popleft()
+
+
+class Hub:
+    """All tails of this process, by group."""
+
+    def __init__(self) -> None:
+        self._tails: dict[str, set[Tail]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._layer: Any = None
+        self._channel = f"hub.{uuid.uuid4().hex}"
+        self._relay: asyncio.Task[None] | None = None
+        self._lock = threading.Lock()
+
+    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Use ``loop``, the one that serves sockets; called at start, on that loop."""
+        if self._loop is loop:
+            return
+        self._loop = loop
+        layer = get_channel_layer()
+        self._layer = None if isinstance(layer, InMemoryChannelLayer) else layer
+        if self._layer is not None:
+            self._relay = loop.create_task(self._hear_others(), name="hub-relay")
+
+    async def unbind(self) -> None:
+        if self._relay is not None:
+            self._relay.cancel()
+            await asyncio.gather(self._relay, return_exceptions=True)
+            self._relay = None
+        self._loop = None
+
+    # Any thread
+
+    def ring(self, group: str, sequence: int | None, payload: str | None = None, *, previous: int | None = None) -> None:
+        """Rows of ``group`` up to ``sequence`` are committed. Never blocks, never raises."""
+        size = len(payload) if payload is not None else 0
+        if sequence is not None and size > PAYLOAD_LIMIT:
+            payload = None
+        self._pass_on(group, Ring(sequence, previous, payload, size))
+
+    def transient(self, group: str, payload: Any) -> None:
+        """Something that is shown and not stored; a slow reader may miss it."""
+        self._pass_on(group, Ring(None, None, payload))
+
+    def end(self, group: str, code: int) -> None:
+        """Close every socket of ``group`` with ``code``."""
+        self._schedule(self._end, group, code)
+        self._send(group, {"type": "end", "code": code})
+
+    def _pass_on(self, group: str, ring: Ring) -> None:
+        if group in self._tails:
+            self._schedule(self._fan_out, group, ring)
+        self._send(group, {"type": "ring", "ring": [ring.sequence, ring.previous, ring.payload, ring.size]})
+
+    def _schedule(self, function: Any, *args: Any) -> None:
+        loop = self._loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop closed meanwhile
+                loop.call_soon_threadsafe(function, *args)
+
+    def _send(self, group: str, message: dict[str, Any]) -> None:
+        if self._layer is None or self._loop is None:
+            return
+        message |= {"group": group, "from": self._channel}
+        with contextlib.suppress(RuntimeError):
+            asyncio.run_coroutine_threadsafe(self._group_send(group, message), self._loop)
+
+    # On the loop
+
+    async def subscribe(self, group: str) -> Tail:
+        """A tail that hears every ring from now on."""
+        tail = Tail(group)
+        first = group not in self._tails
+        self._tails.setdefault(group, set()).add(tail)
+        if first and self._layer is not None:
+            await self._layer.group_add(group, self._channel)
+        return tail
+
+    async def unsubscribe(self, tail: Tail) -> None:
+        tails = self._tails.get(tail.group)
+        if tails is None:
+            return
+        tails.discard(tail)
+        if not tails:
+            del self._tails[tail.group]
+            if self._layer is not None:
+                await self._layer.group_discard(tail.group, self._channel)
+
+    def count(self, group: str) -> int:
+        return len(self._tails.get(group, ()))
+
+    def _fan_out(self, group: str, ring: Ring) -> None:
+        for tail in self._tails.get(group, ()):
+            tail.hear(ring)
+
+    def _end(self, group: str, code: int) -> None:
+        for tail in self._tails.get(group, ()):
+            tail.close(code)
+
+    async def _group_send(self, group: str, message: dict[str, Any]) -> None:
+        try:
+            await self._layer.group_send(group, message)
+        except Exception as error:  # the channel layer is away: readers fall back to their tick
+            logger.warning("A ring of %s was lost: %s", group, error.__class__.__name__)
+
+    async def _hear_others(self) -> None:
+        while True:
+            try:
+                message = await self._layer.receive(self._channel)
+            except Exception as error:
+                logger.warning("The channel layer does not answer: %s", error.__class__.__name__)
+                await asyncio.sleep(1)
+                continue
+            if message.get("from") == self._channel:
+                continue
+            if message["type"] == "end":
+                self._end(message["group"], message["code"])
+            else:
+                self._fan_out(message["group"], Ring(*message["ring"]))
+
+
+hub = Hub()
+ring, transient, end = hub.ring, hub.transient, hub.end

@@ -1,0 +1,100 @@
+"""The agent SDK, imported off the request path: 5 s of CPU and 265 MB, so in the background.
+
+Modules that import ``openhands`` at their top are imported through ``load`` or inside functions
+that called ``require`` before.
+"""
+
+import functools
+import importlib
+import logging
+import threading
+import time
+from typing import Any
+
+from agentserver import bootstrap, conf, keys  # noqa: F401  (bootstrap comes before the SDK)
+from agentserver.errors import Unavailable
+
+logger = logging.getLogger(__name__)
+
+WAIT_SECONDS = 60
+"""How long a request that needs the SDK waits for it at start."""
+
+# Imported at start because the first model call would import them on its event loop: 1 s.
+_PRELOADED = ("openai.resources", "openai.resources.chat.completions", "openai.resources.responses")
+
+_ready = threading.Event()
+_lock = threading.Lock()
+_failure: BaseException | None = None
+
+
+def start() -> threading.Thread:
+    """Load on a thread of its own; returns it at once."""
+    thread = threading.Thread(target=_load_and_log, name="sdk-import", daemon=True)
+    thread.start()
+    return thread
+
+
+def load() -> None:
+    """Import the SDK, its tools and what the first model call needs. Returns when done."""
+    with _lock:
+        if _ready.is_set():
+            return
+        importlib.import_module("openhands.sdk")
+        if conf.current().preload_tools:
+            importlib.import_module("openhands.tools")
+            importlib.import_module("openhands.tools.preset.default")
+        for name in _PRELOADED:
+            importlib.import_module(name)
+        _ready.set()
+
+
+def ready() -> bool:
+    return _ready.is_set()
+
+
+def failure() -> BaseException | None:
+    """Why the import failed, if it did."""
+    return _failure
+
+
+def require() -> None:
+    """Wait until the SDK is there. Raises Unavailable (503). Never call on an event loop."""
+    if _ready.is_set():
+        return
+    if threading.current_thread().name.startswith(("request", "waiting")):
+        if not _ready.wait(WAIT_SECONDS):
+            raise Unavailable()
+    else:
+        load()
+
+
+@functools.cache
+def cipher() -> Any:
+    """The SDK's Cipher with this installation's keys: secrets at rest pass through it."""
+    require()
+    from openhands.sdk.utils.cipher import Cipher
+
+    return Cipher(keys.installation_key(), conf.current().previous_secret_keys)
+
+
+def encrypt(text: str) -> str:
+    from pydantic import SecretStr
+
+    return cipher().encrypt(SecretStr(text))
+
+
+def decrypt(token: str) -> str | None:
+    """The text, or None if no key of ours opens it."""
+    return cipher().try_decrypt_str(token)
+
+
+def _load_and_log() -> None:
+    global _failure
+    begin = time.monotonic()
+    try:
+        load()
+    except BaseException as error:
+        _failure = error
+        logger.exception("The agent SDK cannot be imported; conversations will not run")
+        return
+    logger.info("Agent SDK loaded in %.1f s", time.monotonic() - begin)

@@ -1,0 +1,203 @@
+"""The consumer both apps build on: let in, subscribe, replay, follow, and never wait for the slow.
+
+A reader's place is one number, the sequence it was sent last. What follows comes from the ring
+if it is next in line, else from the rows. The database is the backlog: nothing piles up in memory
+for a slow reader, and one that falls too far behind is closed with 1013 and can resume.
+"""
+
+import asyncio
+import contextlib
+import logging
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.exceptions import DenyConnection, StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from agentserver import conf
+from agentserver.auth import doors
+from agentserver.live import Ring, Tail, hub
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS = 10
+"""After this the rows are looked at without a ring: what a lost ring costs at the most."""
+AUTH_SECONDS = 10
+"""How long a socket without a key may take to send one; the reference's figure."""
+PAGE = 200
+"""Rows read at once."""
+
+UNAUTHENTICATED, UNKNOWN, TRY_LATER = 4001, 4004, 1013
+
+
+class Refused(Exception):
+    """The handshake is refused: no socket, HTTP 403."""
+
+
+class TailingConsumer(AsyncWebsocketConsumer):
+    """Subclasses say what to follow (``open``), how to read it (``rows_after``) and show it (``frame``)."""
+
+    channel_layer_alias = None  # the hub listens for all sockets of the process
+    tail: Tail | None = None
+    sent: int = -1
+
+    # What subclasses give
+
+    async def prepare(self) -> None:
+        """Read the query. Raises Refused."""
+
+    async def open(self) -> None:
+        """After accept and authentication: subscribe with ``follow`` or close."""
+        raise NotImplementedError
+
+    async def rows_after(self, sequence: int, limit: int) -> list[tuple[int, str]]:
+        """Committed rows after ``sequence`` in order: (sequence, payload)."""
+        raise NotImplementedError
+
+    async def heard(self, text: str | None, data: bytes | None) -> None:
+        """A message of the client."""
+
+    def frame(self, sequence: int, payload: str) -> str:
+        return payload
+
+    def transient_frame(self, payload: Any) -> str | None:
+        """The frame for something not stored; None to leave it out."""
+        return payload
+
+    # The life of a socket
+
+    async def connect(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+        self._let_in = asyncio.Event()
+        self.query = parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        try:
+            await self.prepare()
+            self.principal = await doors.socket_principal(self.scope)
+        except (Refused, doors.Denied):
+            raise DenyConnection from None
+        await self.accept()
+        if self.principal is None:
+            self._spawn(self._wait_for_key(), "socket-auth")
+        else:
+            await self._enter()
+
+    async def _enter(self) -> None:
+        self._let_in.set()
+        await self.open()
+
+    async def _wait_for_key(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(AUTH_SECONDS):
+                await self._let_in.wait()
+                return
+        await self.close(UNAUTHENTICATED)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._let_in.is_set():
+            await self.heard(text_data, bytes_data)
+            return
+        self.principal = await doors.first_message_principal(text_data)
+        if self.principal is None:
+            await self.close(UNAUTHENTICATED)
+        else:
+            await self._enter()
+
+    async def disconnect(self, code: int) -> None:
+        if self.tail is not None:
+            await hub.unsubscribe(self.tail)
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def websocket_disconnect(self, message: dict[str, Any]) -> None:
+        try:
+            await self.disconnect(message.get("code", 1006))
+        finally:
+            raise StopConsumer
+
+    # Following
+
+    async def subscribe(self, group: str) -> Tail:
+        """Hear the group from now on; ``follow`` starts sending."""
+        self.tail = await hub.subscribe(group)
+        return self.tail
+
+    def follow(self, sent: int) -> None:
+        """Send what comes after ``sent``, for ever."""
+        self.sent = sent
+        self._spawn(self._run_pump(), "socket-pump")
+        self._spawn(self._watch(), "socket-watch")
+
+    def _spawn(self, coroutine: Any, name: str) -> None:
+        task = asyncio.create_task(coroutine, name=name)
+        self._tasks.append(task)
+
+    async def _run_pump(self) -> None:
+        try:
+            await self.catch_up()
+            while True:
+                await self.tail.wait(TICK_SECONDS)
+                await self._send_pending()
+                if self.tail.closing is not None:
+                    await self.close(self.tail.closing)
+                    return
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            logger.exception("A socket ended by an error")
+            await self.close(1011)
+
+    async def _send_pending(self) -> None:
+        rang = False
+        for ring in self.tail.take():
+            rang = True
+            await self._send_ring(ring)
+        if not rang or self.sent < self.tail.newest:
+            await self.catch_up()
+        self.tail.waiting_bytes = 0
+
+    async def _send_ring(self, ring: Ring) -> None:
+        if ring.sequence is None:
+            if (text := self.transient_frame(ring.payload)) is not None:
+                await self._push(text)
+        elif ring.sequence > self.sent:
+            if ring.payload is not None and ring.previous is not None and ring.previous <= self.sent:
+                await self._push(self.frame(ring.sequence, ring.payload))
+                self.sent = ring.sequence
+            else:
+                await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """Send every committed row after the last one sent."""
+        while rows := await self.rows_after(self.sent, PAGE):
+            for sequence, payload in rows:
+                await self._push(self.frame(sequence, payload))
+                self.sent = sequence
+
+    async def _push(self, text: str) -> None:
+        self._sending_since = asyncio.get_running_loop().time()
+        await self.send(text)
+        self._sending_since = None
+
+    _sending_since: float | None = None
+
+    async def _watch(self) -> None:
+        """Close a socket that takes no data while much waits for it, or for too long."""
+        configuration = conf.current()
+        while True:
+            await asyncio.sleep(1)
+            since = self._sending_since
+            if since is None:
+                continue
+            stuck = asyncio.get_running_loop().time() - since
+            behind = self.tail.waiting_bytes > configuration.socket_backlog_bytes and stuck > 1
+            if behind or stuck > configuration.socket_send_timeout_seconds:
+                await self._give_up()
+                return
+
+    async def _give_up(self) -> None:
+        for task in self._tasks:
+            if task.get_name() == "socket-pump":
+                task.cancel()
+        await self.close(TRY_LATER)

@@ -1,0 +1,22 @@
+"""Every HTTP path of the server. An optional trailing slash is accepted everywhere."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from agentserver import views
+
+handler400 = "agentserver.errors.bad_request"
+handler404 = "agentserver.errors.page_not_found"
+handler500 = "agentserver.errors.server_error"
+
+urlpatterns = [
+    path("", views.ServerInfoView.as_view()),
+    path("alive", views.AliveView.as_view()),
+    path("health", views.HealthView.as_view()),
+    path("ready", views.ReadyView.as_view()),
+    path("server_info", views.ServerInfoView.as_view()),
+    path("api/", include("bashevents.urls")),
+    path("api/", include("conversations.urls")),
+    path("demo/", include("agentserver.demo.urls")),
+    path("admin/", admin.site.urls),
+]

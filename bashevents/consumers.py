@@ -1,0 +1,5 @@
+from agentserver.sockets import TailingConsumer
+
+
+class BashEventConsumer(TailingConsumer):
+    pass

@@ -1,0 +1,1 @@
+"""Bash commands and their outputs, one table: what the wire calls bash events."""

@@ -1,0 +1,124 @@
+"""Conversations, their events, and the commands that wait for them: rows are the record."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from conversations.querysets import ConversationQuerySet, EventQuerySet
+
+
+class Status(models.TextChoices):
+    """The one status of a conversation, with the wire's names."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSED = "paused"
+    WAITING = "waiting_for_confirmation"
+    FINISHED = "finished"
+    ERROR = "error"
+    STUCK = "stuck"
+    DELETING = "deleting"
+
+
+class Conversation(models.Model):
+    """One conversation with an agent. Wire names where they differ stand in serializers.py."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="conversations")
+    parent_id = models.UUIDField(null=True, blank=True, db_index=True)
+    forked_from_id = models.UUIDField(null=True, blank=True)
+    forked_from_event_id = models.CharField(max_length=64, null=True, blank=True)
+
+    status = models.CharField(max_length=32, choices=Status, default=Status.IDLE)
+    title = models.TextField(null=True, blank=True)
+    tags = models.TextField(default="{}", help_text="JSON object of strings")
+    workspace_dir = models.TextField()
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    request = models.TextField(default="{}", help_text="What it was created with, without the agent; secrets encrypted")
+    base_state = models.TextField(default="", help_text="The SDK's base_state.json; secrets encrypted")
+    info = models.TextField(default="", help_text="The wire's ConversationInfo as it was when the state was saved; secrets masked")
+    leaf_event_id = models.CharField(max_length=64, null=True, blank=True)
+    next_sequence = models.PositiveIntegerField(default=0)
+
+    # Run control. See intents.py for the rules.
+    run_epoch = models.PositiveIntegerField(default=0, help_text="Counts claims; a writer with an old one is refused")
+    intent = models.BigIntegerField(null=True, blank=True, help_text="Number of the newest input with run intent that no run has seen")
+    goal = models.TextField(default="", blank=True, help_text="JSON: the goal loop, if one was started")
+    runner = models.CharField(max_length=64, blank=True, default="", help_text="The process that holds it, if any")
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ConversationQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["created_at", "id"]),
+            models.Index(fields=["updated_at", "id"]),
+            models.Index(fields=["status", "created_at", "id"]),
+            models.Index(fields=["status", "updated_at", "id"]),
+            models.Index(fields=["owner", "updated_at", "id"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or str(self.id)
+
+    @property
+    def group(self) -> str:
+        """The name under which its events ring."""
+        return group_of(self.id)
+
+
+def group_of(conversation_id: uuid.UUID) -> str:
+    return f"conversation.{conversation_id.hex}"
+
+
+class Event(models.Model):
+    """One event, immutable. ``payload`` is the wire form as the SDK wrote it."""
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="events", db_index=False)
+    sequence = models.PositiveIntegerField(help_text="0, 1, 2 ... within the conversation")
+    event_id = models.CharField(max_length=64)
+    kind = models.CharField(max_length=64)
+    source = models.CharField(max_length=32)
+    timestamp = models.CharField(max_length=26, help_text="Server-local time, ISO with microseconds, as on the wire")
+    body = models.TextField(blank=True, default="", help_text="What a body search looks at")
+    payload = models.TextField()
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "sequence"], name="event_sequence"),
+            models.UniqueConstraint(fields=["conversation", "event_id"], name="event_id_in_conversation"),
+        ]
+        indexes = [
+            models.Index(fields=["conversation", "kind", "sequence"]),
+            models.Index(fields=["conversation", "source", "sequence"]),
+            models.Index(fields=["conversation", "timestamp"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.sequence}"
+
+
+class Command(models.Model):
+    """Something asked of a conversation that its runner has yet to do, in order of ``number``.
+
+    Written before it is acknowledged, deleted in the transaction that records its effect: so it
+    is carried out once, whatever crashes.
+    """
+
+    number = models.BigAutoField(primary_key=True)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="commands", db_index=False)
+    kind = models.CharField(max_length=32)
+    payload = models.TextField(help_text="JSON, encrypted: it may hold secrets")
+    run = models.BooleanField(default=False, help_text="Whether it asks for a run")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["conversation", "number"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}"
