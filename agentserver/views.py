@@ -33,8 +33,8 @@ class ReadyView(APIView):
 
     def get(self, request):
         missing = lifespan.waiting_for()
-        if sdk.failure() is not None:
-            missing.append("agent SDK")
+        if not sdk.ready():
+            missing.append("agent SDK" if sdk.failure() is None else "agent SDK (its import failed, see the log)")
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
