@@ -183,7 +183,16 @@ def flag(request: Request, name: str, default: bool = False) -> bool:
     text = request.query_params.get(name)
     if text is None:
         return default
-    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    words = {
+        "true": True,
+        "1": True,
+        "yes": True,
+        "on": True,
+        "false": False,
+        "0": False,
+        "no": False,
+        "off": False,
+    }
     if text.lower() not in words:
         raise invalid(["query", name], "Input should be a valid boolean", "bool_parsing")
     return words[text.lower()]

@@ -7,6 +7,7 @@ import; measured with openhands-sdk 1.58.2.
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 # Setting: why.
 _ENVIRONMENT = {
@@ -28,7 +29,7 @@ def prepare(argv: Sequence[str] = ()) -> None:
     os.environ.pop("DEBUG_LLM", None)  # the SDK would ask a question on stdin and hang
     data = _option(argv, "--data")
     if data:
-        os.environ["OH_PERSISTENCE_DIR"] = os.path.abspath(data)
+        os.environ["OH_PERSISTENCE_DIR"] = str(Path(data).absolute())
 
 
 def _option(argv: Sequence[str], name: str) -> str | None:

@@ -38,15 +38,21 @@ class Configuration(BaseSettings):
     )
     workspace_path: Path | None = Field(None, description="Default directory for workspaces.")
     database_url: str | None = Field(
-        None, validation_alias="DATABASE_URL", description="postgres://... or sqlite:///...; default SQLite in the data directory."
+        None,
+        validation_alias="DATABASE_URL",
+        description="postgres://... or sqlite:///...; default SQLite in the data directory.",
     )
     redis_url: str | None = Field(
-        None, validation_alias="REDIS_URL", description="redis://...; default: the in-memory channel layer of one process."
+        None,
+        validation_alias="REDIS_URL",
+        description="redis://...; default: the in-memory channel layer of one process.",
     )
 
     # Who may come in
     session_api_keys: list[str] = Field([], description="Keys accepted in X-Session-API-Key.")
-    secret_key: str | None = Field(None, description="Encrypts secrets at rest; default: made once and kept in the data directory.")
+    secret_key: str | None = Field(
+        None, description="Encrypts secrets at rest; default: made once and kept in the data directory."
+    )
     previous_secret_keys: list[str] = Field([], description="Older secret keys, still accepted for reading.")
     allow_cors_origins: list[str] = Field([], description="Origins of web pages that may call the API.")
     allow_cors_origin_regex: str | None = Field(None, description="The same as a regular expression.")
@@ -54,22 +60,38 @@ class Configuration(BaseSettings):
     insecure: bool = Field(False, description="Allow listening beyond this machine without a key.")
 
     # Running conversations
-    max_concurrent_runs: int = Field(10, ge=1, description="Conversations that run at once in this process: its lanes.")
-    conversation_idle_ttl_seconds: float = Field(1200, gt=0, description="An idle conversation is unloaded from memory after this.")
-    wrap_up_seconds: float = Field(30, gt=0, description="What the end of a run may take before it is abandoned.")
-    crash_recovery: Literal["error", "resume"] = Field("error", description="What becomes of a run that a crash cut off.")
+    max_concurrent_runs: int = Field(
+        10, ge=1, description="Conversations that run at once in this process: its lanes."
+    )
+    conversation_idle_ttl_seconds: float = Field(
+        1200, gt=0, description="An idle conversation is unloaded from memory after this."
+    )
+    wrap_up_seconds: float = Field(
+        30, gt=0, description="What the end of a run may take before it is abandoned."
+    )
+    crash_recovery: Literal["error", "resume"] = Field(
+        "error", description="What becomes of a run that a crash cut off."
+    )
     preload_tools: bool = Field(True, description="Register the agent's tools at start.")
     enable_vscode: bool = Field(True, description="Offer an editor where one is installed.")
 
     # Limits
     max_body_bytes: int = Field(33 * MIB, description="Largest JSON request body.")
     request_threads: int = Field(16, ge=2, description="Threads that answer requests.")
-    slow_request_threads: int = Field(64, ge=2, description="Threads for requests that wait, such as execute_bash_command.")
-    socket_backlog_bytes: int = Field(16 * MIB, description="Unsent data above which a slow socket is closed with 1013.")
-    socket_send_timeout_seconds: float = Field(60, description="A socket that takes no data for this long is closed.")
+    slow_request_threads: int = Field(
+        64, ge=2, description="Threads for requests that wait, such as execute_bash_command."
+    )
+    socket_backlog_bytes: int = Field(
+        16 * MIB, description="Unsent data above which a slow socket is closed with 1013."
+    )
+    socket_send_timeout_seconds: float = Field(
+        60, description="A socket that takes no data for this long is closed."
+    )
 
     # Bash
-    bash_events_retention_seconds: float | None = Field(None, description="Bash events older than this are pruned; none keeps all.")
+    bash_events_retention_seconds: float | None = Field(
+        None, description="Bash events older than this are pruned; none keeps all."
+    )
 
     # Presentation
     static_files_path: Path | None = Field(None, description="A directory of web files served at /.")
@@ -107,7 +129,7 @@ def read(environment: dict[str, str] | None = None) -> Configuration:
 
 def _from_file(environment: dict[str, str]) -> dict[str, Any]:
     path = environment.get("OPENHANDS_AGENT_SERVER_CONFIG_PATH")
-    if not path or not os.path.exists(path):
+    if not path or not Path(path).exists():
         return {}
     try:
         values = json.loads(Path(path).read_text())
@@ -119,7 +141,11 @@ def _from_file(environment: dict[str, str]) -> dict[str, Any]:
 
 def _indexed(environment: dict[str, str], prefix: str) -> list[str] | None:
     """The values of ``prefix0``, ``prefix1``, ... in order; None if there is none."""
-    found = {int(n[len(prefix):]): v for n, v in environment.items() if re.fullmatch(re.escape(prefix) + r"\d+", n)}
+    found = {
+        int(n[len(prefix) :]): v
+        for n, v in environment.items()
+        if re.fullmatch(re.escape(prefix) + r"\d+", n)
+    }
     return [found[index] for index in sorted(found)] if found else None
 
 

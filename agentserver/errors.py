@@ -43,7 +43,10 @@ class TooLarge(Problem):
 
 class TooMany(Problem):
     status_code, code = 429, "too_many"
-    sentence = "As many conversations run as this server allows. Try again when one has ended, or raise OH_MAX_CONCURRENT_RUNS."
+    sentence = (
+        "As many conversations run as this server allows. "
+        "Try again when one has ended, or raise OH_MAX_CONCURRENT_RUNS."
+    )
 
 
 class Unavailable(Problem):
@@ -84,7 +87,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, exceptions.APIException):
         body = {"detail": str(error.detail), "code": error.default_code}
         return Response(body, status=error.status_code, headers=_headers(error))
-    logger.exception("Request failed: %s", context["request"].path)
+    logger.error("Request failed: %s", context["request"].path, exc_info=error)
     return Response({"detail": "Internal Server Error", "code": "internal"}, status=500)
 
 

@@ -39,5 +39,5 @@ def _kept(path: Path) -> str:
     except FileExistsError:
         pass
     finally:
-        os.unlink(draft)
+        draft.unlink()
     return path.read_text().strip()

@@ -34,14 +34,18 @@ class ReadyView(APIView):
     def get(self, request):
         missing = lifespan.waiting_for()
         if not sdk.ready():
-            missing.append("agent SDK" if sdk.failure() is None else "agent SDK (its import failed, see the log)")
+            missing.append(
+                "agent SDK" if sdk.failure() is None else "agent SDK (its import failed, see the log)"
+            )
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
         except Exception:
             missing.append("database")
         if missing:
-            return Response({"status": "initializing", "message": f"Waiting for: {', '.join(missing)}"}, status=503)
+            return Response(
+                {"status": "initializing", "message": f"Waiting for: {', '.join(missing)}"}, status=503
+            )
         return Response({"status": "ready"})
 
 

@@ -19,12 +19,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--data", metavar="DIR", help="Data directory; default OH_PERSISTENCE_DIR, else one of the platform")
-        parser.add_argument("--insecure", action="store_true", help="Listen beyond this machine without a session key")
+        parser.add_argument(
+            "--data",
+            metavar="DIR",
+            help="Data directory; default OH_PERSISTENCE_DIR, else one of the platform",
+        )
+        parser.add_argument(
+            "--insecure", action="store_true", help="Listen beyond this machine without a session key"
+        )
 
     def handle(self, *args, host, port, insecure, **options):
         configuration = conf.current()
-        if host not in LOCAL and not configuration.session_api_keys and not (insecure or configuration.insecure):
+        if (
+            host not in LOCAL
+            and not configuration.session_api_keys
+            and not (insecure or configuration.insecure)
+        ):
             raise CommandError(
                 f"Listening on {host} would let anybody who reaches it run commands here. "
                 "Set OH_SESSION_API_KEYS_0 to a key, or pass --insecure."
