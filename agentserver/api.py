@@ -1,6 +1,7 @@
 """The API's front: a lean ASGI handler, JSON in and out, and parsing with the SDK's own models."""
 
 import asyncio
+import io
 import json
 from typing import Any
 
@@ -17,6 +18,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from agentserver import threads
+from agentserver.bodies import ArrivingBody
 from agentserver.errors import TooLarge, from_pydantic, invalid
 
 
@@ -36,18 +38,28 @@ class ApiHandler(ASGIHandler):
         self._middleware_chain = chain
 
     async def __call__(self, scope, receive, send) -> None:
+        # The request comes first: its view says how its body is to be read.
+        request, response = self.create_request(scope, io.BytesIO())
+        pool = self._pool(request) if request is not None else None
         try:
-            body = await self.read_body(receive)
+            body = await self._body(request, receive)
         except RequestAborted:
             return
         try:
-            request, response = self.create_request(scope, body)
             if request is not None:
-                response = await threads.run_in(self._pool(request), self.get_response, request)
+                request._stream = body
+                response = await threads.run_in(pool, self.get_response, request)
             response._handler_class = self.__class__
             await self._deliver(response, receive, send)
         finally:
             body.close()
+
+    async def _body(self, request, receive):
+        """All of the body, spooled; or the body as it arrives, for a view with ``streams_body = True``."""
+        match = getattr(request, "_match", None)
+        if match is not None and getattr(getattr(match.func, "cls", None), "streams_body", False):
+            return ArrivingBody(receive, asyncio.get_running_loop())
+        return await self.read_body(receive)
 
     def resolve_request(self, request):
         """The match that ``_pool`` has found already."""
@@ -73,13 +85,15 @@ class ApiHandler(ASGIHandler):
         # A stream may be endless: the reader's leaving ends it.
         sending = asyncio.create_task(self.send_response(response, send), name="send-response")
         leaving = asyncio.create_task(self.listen_for_disconnect(receive), name="watch-disconnect")
-        done, pending = await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(sending, leaving, return_exceptions=True)
-        if sending in done and (error := sending.exception()):
-            raise error
-        await threads.run_in(threads.requests(), response.close)
+        try:
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, leaving):
+                task.cancel()
+            outcome, _ = await asyncio.gather(sending, leaving, return_exceptions=True)
+            await threads.run_in(threads.requests(), response.close)
+        if isinstance(outcome, Exception):
+            raise outcome
 
 
 def waits(match: ResolverMatch, method: str) -> bool:
@@ -127,7 +141,7 @@ class JSONParser(BaseParser):
     media_type = "*/*"
 
     def parse(self, stream, media_type=None, parser_context=None) -> Any:
-        raw = stream.read()
+        raw = stream.read(settings.CONFIGURATION.max_body_bytes + 1)
         if len(raw) > settings.CONFIGURATION.max_body_bytes:
             raise TooLarge()
         return loads(raw)

@@ -33,6 +33,12 @@ def reading() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(4, thread_name_prefix="reading")
 
 
+@functools.cache
+def files() -> ThreadPoolExecutor:
+    """Makes one part of a download at a time, so that a slow reader holds no thread."""
+    return ThreadPoolExecutor(4, thread_name_prefix="files")
+
+
 async def run_in[T](pool: ThreadPoolExecutor, function: Callable[..., T], *args: Any) -> T:
     """``function(*args)`` on a thread of ``pool``; a cancelled wait does not stop the thread."""
     return await asyncio.get_running_loop().run_in_executor(pool, _with_connections, function, args)
@@ -48,7 +54,7 @@ def _with_connections[T](function: Callable[..., T], args: tuple[Any, ...]) -> T
 
 def shutdown() -> None:
     """End the pools; what runs is not waited for."""
-    for pool in (requests, waiting, reading):
+    for pool in (requests, waiting, reading, files):
         if pool.cache_info().currsize:
             pool().shutdown(wait=False, cancel_futures=True)
             pool.cache_clear()
