@@ -27,6 +27,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "channels",
     "agentserver",
+    "agentserver.workspace",
     "conversations",
     "bashevents",
 ]

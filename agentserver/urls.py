@@ -16,6 +16,7 @@ urlpatterns = [
     path("ready", views.ReadyView.as_view()),
     path("server_info", views.ServerInfoView.as_view()),
     path("api/", include("bashevents.urls")),
+    path("api/", include("agentserver.workspace.urls")),
     path("api/", include("conversations.urls")),
     path("demo/", include("agentserver.demo.urls")),
     path("admin/", admin.site.urls),

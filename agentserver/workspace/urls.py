@@ -1,0 +1,26 @@
+"""Paths of the workspace room, below /api/."""
+
+from django.urls import re_path
+
+from agentserver.workspace.views import files, git, site
+
+_ONE = r"conversations/(?P<conversation_id>[^/]+)/"
+
+
+def _both(route: str, view):
+    """The route for the whole machine, and the one confined to a conversation."""
+    return [re_path(rf"^(?:{_ONE})?{route}/?\Z", view.as_view())]
+
+
+urlpatterns = [
+    re_path(rf"(?s)^{_ONE}workspace(?:/(?P<name>.*))?\Z", site.SiteView.as_view()),
+    *_both("file/upload", files.UploadView),
+    *_both("file/download", files.DownloadView),
+    *_both("file/create_directory", files.CreateDirectoryView),
+    re_path(r"^file/home/?\Z", files.HomeView.as_view()),
+    re_path(r"^file/search_subdirs/?\Z", files.SubdirectoriesView.as_view()),
+    *_both("git/changes", git.ChangesView),
+    *_both("git/diff", git.DiffView),
+    *_both("git/commits", git.CommitsView),
+    *_both("git/commits/(?P<sha>[^/]+)/changes", git.CommitChangesView),
+]
