@@ -7,6 +7,7 @@ that called ``require`` before.
 import functools
 import importlib
 import logging
+import os
 import threading
 import time
 from typing import Any
@@ -39,6 +40,8 @@ def load() -> None:
     with _lock:
         if _ready.is_set():
             return
+        # Else the SDK puts its caches and installed extensions into the home directory.
+        os.environ.setdefault("OH_PERSISTENCE_DIR", str(conf.current().persistence_dir.absolute()))
         importlib.import_module("openhands.sdk")
         if conf.current().preload_tools:
             importlib.import_module("openhands.tools")

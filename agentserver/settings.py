@@ -30,6 +30,8 @@ INSTALLED_APPS = [
     "agentserver.workspace",
     "conversations",
     "bashevents",
+    "agentserver.configuration",
+    "agentserver.catalog",
 ]
 
 ROOT_URLCONF = "agentserver.urls"

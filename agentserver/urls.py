@@ -18,6 +18,7 @@ urlpatterns = [
     path("api/", include("bashevents.urls")),
     path("api/", include("agentserver.workspace.urls")),
     path("api/", include("conversations.urls")),
+    path("api/", include("agentserver.configuration.urls")),
     path("demo/", include("agentserver.demo.urls")),
     path("admin/", admin.site.urls),
 ]

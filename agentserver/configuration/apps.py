@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ConfigurationConfig(AppConfig):
+    name = "agentserver.configuration"
+    label = "configuration"
