@@ -1,5 +1,7 @@
 """Django settings, built from conf.py."""
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import dj_database_url
@@ -84,6 +86,7 @@ def _database() -> dict:
 
 
 def _sqlite(name) -> dict:
+    _create_sqlite(Path(str(name)))
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(name),
@@ -92,15 +95,25 @@ def _sqlite(name) -> dict:
             # A transaction that reads first and writes later would ignore the timeout.
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            # NORMAL survives a crash of the process; incremental vacuum lets pruning give disk back.
+            # NORMAL survives a crash of the process. Nothing here may need the write lock: a new
+            # connection would wait for the transaction that has it.
             "init_command": (
-                "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
                 "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000; PRAGMA journal_size_limit=67108864;"
             ),
         },
         # A file, so that the threads and processes of a test see one database.
         "TEST": {"NAME": str(Path(str(name)).with_name("test.sqlite3"))},
     }
+
+
+def _create_sqlite(path: Path) -> None:
+    """Give a new file what must be set before its first table: pruning then gives disk back."""
+    if str(path) == ":memory:" or path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(path, timeout=20)) as database:
+        database.executescript("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")
 
 
 DATABASES = {"default": _database()}
