@@ -1,0 +1,44 @@
+# What a person types. Every target calls `setup`, so a fresh clone needs nothing else.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# uv from the path if it is there, else one of our own in .uv/ (python3 may be older than we need:
+# uv finds or fetches the Python that .python-version names).
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+PYTHON := .venv/bin/python
+PYTEST := $(PYTHON) -m pytest
+
+.PHONY: help setup serve demo test check format bench
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+setup: ## Install everything this project needs, inside this directory
+	@.ci/setup "$(UV)"
+
+serve: setup ## Start the server on 127.0.0.1:8000
+	@exec $(PYTHON) manage.py serve $(ARGS)
+
+demo: setup ## Start a server of its own and show a conversation that is paused, interrupted and resumed
+	@exec $(PYTHON) examples/demo.py
+
+test: setup ## Run every test
+	@$(PYTEST) $(ARGS)
+
+check: setup ## Format, lint, types, Django's checks, missing migrations, architecture
+	@.venv/bin/ruff format --check
+	@.venv/bin/ruff check
+	@.venv/bin/ty check
+	@data=$$(mktemp -d) && trap "rm -rf $$data" EXIT && \
+	  OH_PERSISTENCE_DIR=$$data $(PYTHON) manage.py check && \
+	  OH_PERSISTENCE_DIR=$$data $(PYTHON) manage.py makemigrations --check --dry-run
+	@$(PYTEST) tests/architecture
+
+format: setup ## Put every file into the project's form
+	@.venv/bin/ruff format
+	@.venv/bin/ruff check --fix
+
+bench: setup ## Measure what the project promises
+	@$(PYTEST) tests/benchmarks -s $(ARGS)
