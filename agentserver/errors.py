@@ -49,6 +49,11 @@ class TooMany(Problem):
     )
 
 
+class BadGateway(Problem):
+    status_code, code = 502, "bad_gateway"
+    sentence = "A service this server depends on did not answer."
+
+
 class Unavailable(Problem):
     status_code, code = 503, "unavailable"
     sentence = "The server is starting. Try again in some seconds."

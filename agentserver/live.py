@@ -46,6 +46,7 @@ class Tail:
     rings: collections.deque[Ring] = field(default_factory=collections.deque)
     newest: int = -1
     waiting_bytes: int = 0
+    missed: bool = False  # rings were dropped, perhaps of something not stored
     closing: int | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -54,6 +55,7 @@ class Tail:
             self.newest = max(self.newest, ring.sequence)
         if len(self.rings) >= PENDING:
             self.rings.clear()  # the reader is behind: it reads rows, and misses what has none
+            self.missed = True
         self.rings.append(ring)
         self.waiting_bytes += ring.size
         self.wake.set()

@@ -8,10 +8,11 @@ UUID = r"(?P<conversation_id>[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-
 
 def _routes() -> list:
     from bashevents.consumers import BashEventConsumer
-    from conversations.consumers import EventConsumer
+    from conversations.consumers import EventConsumer, SessionConsumer
 
     return [
         re_path(rf"^sockets/events/{UUID}/?$", EventConsumer.as_asgi()),
+        re_path(rf"^sockets/session/{UUID}/?$", SessionConsumer.as_asgi()),
         re_path(r"^sockets/bash-events/?$", BashEventConsumer.as_asgi()),
     ]
 

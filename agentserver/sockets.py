@@ -60,9 +60,12 @@ class TailingConsumer(AsyncWebsocketConsumer):
     def frame(self, sequence: int, payload: str) -> str:
         return payload
 
-    def transient_frame(self, payload: Any) -> str | None:
+    async def transient_frame(self, payload: Any) -> str | None:
         """The frame for something not stored; None to leave it out."""
         return payload
+
+    async def missed(self) -> None:
+        """Something not stored was dropped because this reader was slow; the rows are sent."""
 
     # The life of a socket
 
@@ -156,10 +159,15 @@ class TailingConsumer(AsyncWebsocketConsumer):
         if not rang or self.sent < self.tail.newest:
             await self.catch_up()
         self.tail.waiting_bytes = 0
+        if self.tail.missed:
+            self.tail.missed = False
+            await self.missed()
 
     async def _send_ring(self, ring: Ring) -> None:
         if ring.sequence is None:
-            if (text := self.transient_frame(ring.payload)) is not None:
+            if self.sent < self.tail.newest and not self.tail.rings:
+                await self.catch_up()
+            if (text := await self.transient_frame(ring.payload)) is not None:
                 await self._push(text)
         elif ring.sequence > self.sent:
             if ring.payload is not None and ring.previous is not None and ring.previous <= self.sent:
@@ -168,10 +176,12 @@ class TailingConsumer(AsyncWebsocketConsumer):
             else:
                 await self.catch_up()
 
-    async def catch_up(self) -> None:
-        """Send every committed row after the last one sent."""
+    async def catch_up(self, through: int | None = None) -> None:
+        """Send every committed row after the last one sent, up to ``through`` if given."""
         while rows := await self.rows_after(self.sent, PAGE):
             for sequence, payload in rows:
+                if through is not None and sequence > through:
+                    return
                 await self._push(self.frame(sequence, payload))
                 self.sent = sequence
 

@@ -3,3 +3,10 @@ from django.apps import AppConfig
 
 class ConversationsConfig(AppConfig):
     name = "conversations"
+
+    def ready(self) -> None:
+        from agentserver import lifespan
+        from conversations import recovery
+
+        lifespan.on_start("recovery of conversations", recovery.start)
+        lifespan.on_stop("running conversations", recovery.stop)

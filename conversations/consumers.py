@@ -1,5 +1,198 @@
-from agentserver.sockets import TailingConsumer
+"""Sockets out: a conversation's events as they happen. They read rows and decide nothing."""
+
+import datetime
+import json
+import uuid
+from typing import Any
+
+import orjson
+
+from agentserver import sdk, threads
+from agentserver.errors import Invalid, Problem
+from agentserver.sockets import UNKNOWN, Refused, TailingConsumer
+from conversations import infos, reads, services
+from conversations.models import Conversation, Event, group_of
+
+BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
-class EventConsumer(TailingConsumer):
-    pass
+class ConversationConsumer(TailingConsumer):
+    """What both protocols share: finding the conversation, its rows, messages of the user."""
+
+    async def prepare(self) -> None:
+        self.conversation_id = uuid.UUID(self.scope["url_route"]["kwargs"]["conversation_id"])
+        self.group = group_of(self.conversation_id)
+        self.read_query()
+
+    def read_query(self) -> None:
+        """Raises Refused for what makes no sense."""
+
+    def parameter(self, name: str) -> str | None:
+        return self.query[name][-1] if name in self.query else None
+
+    async def open(self) -> None:
+        await self.subscribe(self.group)
+        # Read after the subscription is effective: what is persisted from here on rings.
+        row = await self._row()
+        if row is None:
+            await self.close(UNKNOWN)
+        else:
+            await self.greet(row)
+
+    async def greet(self, row: Conversation) -> None:
+        raise NotImplementedError
+
+    async def _row(self) -> Conversation | None:
+        return await threads.run_in(threads.reading(), _visible, self.conversation_id, self.principal)
+
+    async def rows_after(self, sequence: int, limit: int) -> list[tuple[int, str]]:
+        return await threads.run_in(threads.reading(), _payloads_after, self.conversation_id, sequence, limit)
+
+    async def state_frame(self) -> str | None:
+        """A fresh ``full_state`` update; never stored. None if the conversation is gone."""
+        row = await self._row()
+        return None if row is None else full_state_event(row)
+
+    async def heard(self, text: str | None, data: bytes | None) -> None:
+        try:
+            message = orjson.loads(text or "")
+        except ValueError:
+            await self.send(self.error_frame("InvalidMessage", "Send a user message as JSON text."))
+            return
+        if isinstance(message, dict) and message.get("type") == "auth":
+            return  # a client that always sends its key must not be punished
+        try:
+            await threads.run_in(threads.waiting(), _send, self.conversation_id, self.principal, message)
+        except Invalid:
+            await self.send(self.error_frame("ValidationError", "Send {\"role\": \"user\", \"content\": [...]}."))
+        except Problem as problem:
+            await self.send(self.error_frame(problem.code, str(problem.detail)))
+
+    async def missed(self) -> None:
+        # Clients wait for the state after a run; they may get it twice, but not never.
+        if (text := await self.transient_frame({"type": "full_state"})) is not None:
+            await self._push(text)
+
+    def error_frame(self, code: str, detail: str) -> str:
+        raise NotImplementedError
+
+
+class EventConsumer(ConversationConsumer):
+    """``/sockets/events/{id}``: the full state, then, if asked for, the history, then what happens."""
+
+    def read_query(self) -> None:
+        mode, after = self.parameter("resend_mode"), self.parameter("after_timestamp")
+        everything = (self.parameter("resend_all") or "false").lower()
+        if mode not in (None, "all", "since") or everything not in BOOLEANS:
+            raise Refused
+        self.mode = mode or ("all" if BOOLEANS[everything] else None)
+        try:
+            self.since = reads.stored_time(after, "after_timestamp") if after is not None else None
+        except Invalid:
+            raise Refused from None
+
+    async def greet(self, row: Conversation) -> None:
+        await self.send(full_state_event(row))
+        sent = row.next_sequence - 1
+        if self.mode == "all":
+            sent = -1
+        elif self.mode == "since" and self.since is not None:
+            sent = await threads.run_in(threads.reading(), _before, row.id, self.since, sent)
+        self.follow(sent)
+
+    async def transient_frame(self, payload: Any) -> str | None:
+        if payload["type"] == "full_state":
+            return await self.state_frame()
+        if payload["type"] == "delta":
+            content = "content" if payload["kind"] == "text" else "reasoning_content"
+            return _event("StreamingDeltaEvent", source="agent", **{content: payload["content"]})
+        return None
+
+    def error_frame(self, code: str, detail: str) -> str:
+        return _event("ServerErrorEvent", source="environment", code=code, detail=detail)
+
+
+class SessionConsumer(ConversationConsumer):
+    """``/sockets/session/{id}``: numbered events that a client resumes by ``after_seq``, and streams."""
+
+    def read_query(self) -> None:
+        after = self.parameter("after_seq")
+        try:
+            self.after = None if after is None else int(after)
+        except ValueError:
+            raise Refused from None
+
+    async def greet(self, row: Conversation) -> None:
+        last = row.next_sequence - 1
+        sync: dict[str, Any] = {"type": "sync"}
+        if self.after is not None:
+            sync["from_seq"] = self.after
+        if last >= 0:
+            sync["through_seq"] = last
+        await self._push(json.dumps(sync))
+        if self.after is not None and self.after < last:
+            self.sent = max(self.after, -1)
+            await self.catch_up(through=last)
+        await self._push(_transient(full_state_event(row)))
+        self.follow(last)
+
+    def frame(self, sequence: int, payload: str) -> str:
+        return f'{{"type":"durable","seq":{sequence},"event":{payload}}}'
+
+    async def transient_frame(self, payload: Any) -> str | None:
+        if payload["type"] == "full_state":
+            state = await self.state_frame()
+            return None if state is None else _transient(state)
+        return orjson.dumps({k: v for k, v in payload.items() if v is not None}).decode()
+
+    def error_frame(self, code: str, detail: str) -> str:
+        return json.dumps({"type": "error", "code": code, "detail": detail})
+
+
+def _transient(event: str) -> str:
+    return f'{{"type":"transient","event":{event}}}'
+
+
+def full_state_event(row: Conversation) -> str:
+    return _event(
+        "ConversationStateUpdateEvent", source="environment", key="full_state", value=infos.full_state(row)
+    )
+
+
+def _event(kind: str, **fields: Any) -> str:
+    head = {"id": str(uuid.uuid4()), "timestamp": datetime.datetime.now().isoformat()}
+    return orjson.dumps({**head, **fields, "kind": kind}).decode()
+
+
+# Called on pool threads
+
+
+def _visible(conversation_id: uuid.UUID, principal: Any) -> Conversation | None:
+    return Conversation.objects.visible_to(principal).living().filter(id=conversation_id).first()
+
+
+def _payloads_after(conversation_id: uuid.UUID, sequence: int, limit: int) -> list[tuple[int, str]]:
+    rows = Event.objects.of(conversation_id).after(sequence)
+    return list(rows.values_list("sequence", "payload")[:limit])
+
+
+def _before(conversation_id: uuid.UUID, since: str, otherwise: int) -> int:
+    """The sequence before the first event at or after ``since``."""
+    rows = Event.objects.of(conversation_id).filter(timestamp__gte=since).order_by("sequence")
+    first = rows.values_list("sequence", flat=True).first()
+    return otherwise if first is None else first - 1
+
+
+def _send(conversation_id: uuid.UUID, principal: Any, message: Any) -> None:
+    sdk.require()
+    from openhands.sdk.conversation.request import SendMessageRequest
+    from pydantic import ValidationError
+
+    try:
+        request = SendMessageRequest.model_validate(message)
+    except (ValidationError, TypeError, AttributeError):
+        raise Invalid() from None
+    if request.role != "user" or not isinstance(message, dict) or "content" not in message:
+        raise Invalid()
+    row = services.find(conversation_id=conversation_id, principal=principal, fields=("id", "status"))
+    services.send(row=row, message=request.create_message(), run=True)

@@ -45,8 +45,9 @@ class Conversation(models.Model):
 
     # Run control. See intents.py for the rules.
     run_epoch = models.PositiveIntegerField(default=0, help_text="Counts claims; a writer with an old one is refused")
+    run_number = models.PositiveIntegerField(default=0, help_text="Counts runs; a stop names the run it means")
     intent = models.BigIntegerField(null=True, blank=True, help_text="Number of the newest input with run intent that no run has seen")
-    goal = models.TextField(default="", blank=True, help_text="JSON: the goal loop, if one was started")
+    goal = models.TextField(default="", blank=True, help_text="JSON: the newest goal, if one was set")
     runner = models.CharField(max_length=64, blank=True, default="", help_text="The process that holds it, if any")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
 

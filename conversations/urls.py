@@ -1,1 +1,38 @@
-urlpatterns: list = []
+"""The routes of conversations and their events, below ``/api/``. A trailing slash is accepted."""
+
+from django.urls import path
+
+from conversations.views import ConversationViewSet, EventViewSet
+
+ONE = "conversations/<str:conversation_id>"
+
+
+def routes(route: str, view: type, **actions: str) -> list:
+    """``route`` with and without a trailing slash; ``actions``: HTTP method to action."""
+    answered = view.as_view(actions)
+    return [path(route, answered), path(f"{route}/", answered)]
+
+
+def posts(*actions: str) -> list:
+    return [one for action in actions for one in routes(f"{ONE}/{action}", ConversationViewSet, post=action)]
+
+
+urlpatterns = [
+    *routes("conversations", ConversationViewSet, get="batch", post="create"),
+    *routes("conversations/search", ConversationViewSet, get="search"),
+    *routes("conversations/count", ConversationViewSet, get="count"),
+    *routes(ONE, ConversationViewSet, get="retrieve", patch="partial_update", delete="destroy"),
+    *routes(f"{ONE}/agent_final_response", ConversationViewSet, get="final_response"),
+    *posts("run", "pause", "interrupt", "secrets", "confirmation_policy", "security_analyzer", "switch_llm"),
+    *posts("switch_profile", "switch_acp_model", "navigate", "load_plugin", "condense", "ask_agent", "fork"),
+    *posts("children", "goal"),
+    *routes(f"{ONE}/goal/resume", ConversationViewSet, post="goal_resume"),
+    *routes(f"{ONE}/goal/stop", ConversationViewSet, post="goal_stop"),
+    *routes(f"{ONE}/runtime", ConversationViewSet, get="runtime"),
+    *routes(f"{ONE}/runtime/reprovision", ConversationViewSet, post="runtime"),
+    *routes(f"{ONE}/events", EventViewSet, get="batch", post="create"),
+    *routes(f"{ONE}/events/search", EventViewSet, get="search"),
+    *routes(f"{ONE}/events/count", EventViewSet, get="count"),
+    *routes(f"{ONE}/events/respond_to_confirmation", EventViewSet, post="respond"),
+    *routes(f"{ONE}/events/<str:event_id>", EventViewSet, get="retrieve"),
+]

@@ -1,0 +1,92 @@
+"""Lanes: long-lived threads with an event loop each; one conversation at a time runs in one.
+
+A slow hook or a stuck tool then stops only its own conversation, HTTP clients (which litellm keeps
+per loop) are reused, and the number of lanes is the limit of concurrent runs.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from agentserver import conf
+
+logger = logging.getLogger(__name__)
+
+TOOL_THREADS = 16
+"""Threads of a lane's default executor: tool calls run there, and a default of 6 would make the
+seventh parallel call wait."""
+
+
+class Lane:
+    """One thread, one loop, one executor for tools."""
+
+    def __init__(self, number: int) -> None:
+        self.name = f"lane-{number}"
+        self.loop = asyncio.new_event_loop()
+        self.loop.set_default_executor(ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix=f"{self.name}-tool"))
+        self._thread = threading.Thread(target=self._work, name=self.name, daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+        """Run ``coroutine`` on the lane's loop. Any thread."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+
+class Lanes:
+    """The pool: lanes are made on demand and reused last in, first out."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._idle: list[Lane] = []
+        self._made: list[Lane] = []
+        self._busy = 0
+        self._lock = threading.Condition()
+
+    def acquire(self, wait_seconds: float = 0) -> Lane | None:
+        """A lane, or None when all are busy for ``wait_seconds``."""
+        with self._lock:
+            if not self._lock.wait_for(lambda: self._busy < self.limit, wait_seconds or 0.0):
+                return None
+            self._busy += 1
+            if self._idle:
+                return self._idle.pop()
+            lane = Lane(len(self._made))
+            self._made.append(lane)
+            return lane
+
+    def release(self, lane: Lane) -> None:
+        with self._lock:
+            self._busy -= 1
+            self._idle.append(lane)
+            self._lock.notify()
+
+    def abandon(self, lane: Lane) -> None:
+        """Give up a lane whose run hangs: another is made in its place when needed."""
+        with self._lock:
+            self._busy -= 1
+            self._made.remove(lane)
+            self._lock.notify()
+        logger.error("Abandoned %s: its run did not end in time", lane.name)
+
+    @property
+    def busy(self) -> int:
+        return self._busy
+
+    def close(self) -> None:
+        with self._lock:
+            for lane in self._made:
+                lane.close()
+
+
+def made() -> Lanes:
+    return Lanes(conf.current().max_concurrent_runs)

@@ -1,0 +1,348 @@
+"""One conversation in this process's memory: its commands, its run, its stop."""
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any, Literal
+
+from openhands.sdk.event import ConversationStateUpdateEvent, InterruptEvent
+
+from agentserver import live, threads, writer
+from conversations import commands, intents, processes, titles
+from conversations.lanes import Lane, Lanes
+from conversations.models import Command, Conversation, Status
+from conversations.sdkconversation import RunnerConversation
+from conversations.store import DatabaseFileStore, Fenced
+
+logger = logging.getLogger(__name__)
+
+Stop = Literal["pause", "interrupt"]
+INTERRUPTED = "Tool call interrupted before completion. The conversation was paused."
+
+
+class Loaded:
+    """Thread-safe. Methods that touch the SDK's conversation are called on worker threads only."""
+
+    def __init__(self, store: DatabaseFileStore, conversation: RunnerConversation, lanes: Lanes) -> None:
+        self.id: uuid.UUID = store.conversation_id
+        self.store, self.conversation, self._lanes = store, conversation, lanes
+        self.used_at = time.monotonic()
+        # Guards what follows; held for moments and for the statement that settles a run.
+        self._mutex = threading.RLock()
+        self.running = False
+        self._run_number = 0
+        self._stop: Stop | None = None
+        self._stop_length = 0  # events in the log when the stop came
+        self._pending_stop: tuple[int, Stop] = (0, "pause")
+        self._task: asyncio.Task[None] | None = None
+        self._lane: Lane | None = None
+        self._ends: dict[int, Future[None]] = {}
+        # Serialises the carrying out of commands.
+        self._hand = threading.Lock()
+        self._delivered_intent = 0
+        self._held_status: ConversationStateUpdateEvent | None = None
+        self._told_status = ""
+        self.wants_title = False
+        self.closed = False
+        self._connect()
+
+    def _connect(self) -> None:
+        state = self.conversation.state
+        self._told_status = state.execution_status.value
+        self.conversation.before_step = self._before_step
+        self.store.shown_status = self._shown_status
+        state.set_on_state_change(self._state_changed)
+        self.watch_stats()
+
+    # What is shown
+
+    def _shown_status(self, saved: str) -> str:
+        """The row's status for a saved state: a run is over only when nothing of it can happen."""
+        return Status.RUNNING if self.running else saved
+
+    def _state_changed(self, event: ConversationStateUpdateEvent) -> None:
+        """The SDK's callback for a changed field: record it; hold the end of a run back."""
+        if event.key == "execution_status":
+            value = getattr(event.value, "value", event.value)
+            if self.running and value != Status.RUNNING:
+                self._held_status = event
+                return
+            self._held_status = None
+            if value == self._told_status:
+                return
+            self._told_status = value
+        self.conversation.emit(event)
+
+    def watch_stats(self) -> None:
+        for llm in self.conversation.agent.get_all_llms():
+            llm.telemetry.set_stats_update_callback(self._tell_stats)
+
+    def _tell_stats(self) -> None:
+        stats = self.conversation.state.stats
+        self.conversation.emit(ConversationStateUpdateEvent(key="stats", value=stats))
+
+    def tell_full_state(self) -> None:
+        live.transient(self.store.group, {"type": "full_state"})
+
+    # Commands
+
+    def deliver(self) -> None:
+        """Carry out the commands that wait, in order. Worker thread; may wait for a tool to end."""
+        with self._hand:
+            self.used_at = time.monotonic()
+            last = 0
+            while not self.closed:
+                command = Command.objects.filter(conversation_id=self.id, number__gt=last).order_by("number").first()
+                if command is None:
+                    return
+                last = command.number
+                self._carry_out(command)
+
+    def _carry_out(self, command: Command) -> None:
+        try:
+            result = commands.carry_out(self, command)
+        except Fenced as error:
+            commands.resolve(command.number, error=error)
+            raise
+        except Exception as error:
+            logger.warning("Command %s of %s failed: %s", command.kind, self.id, type(error).__name__)
+            writer.current().call(lambda: self._drop(command))
+            commands.resolve(command.number, error=error)
+            return
+        if command.run:
+            with self._mutex:
+                self._delivered_intent = max(self._delivered_intent, command.number)
+        writer.current().call(lambda: Command.objects.filter(number=command.number).delete())
+        commands.resolve(command.number, result)
+
+    def _drop(self, command: Command) -> None:
+        """A command that cannot be carried out asks for nothing any more."""
+        Command.objects.filter(number=command.number).delete()
+        Conversation.objects.filter(id=self.id, intent=command.number).update(intent=None)
+
+    # Running
+
+    def after_message(self) -> None:
+        """A message was recorded: the first one may give the conversation its title."""
+        if self.wants_title:
+            self.wants_title = False
+            threads.waiting().submit(titles.make, self)
+
+    def start(self, lane: Lane, number: int) -> None:
+        """Begin run ``number`` in ``lane``; the caller has claimed it. The lane goes back by itself."""
+        with self._mutex:
+            self.running, self._lane = True, lane
+            self._begin(number)
+        lane.run(self._drive())
+
+    def _begin(self, number: int) -> None:
+        self._run_number = number
+        self._ends.setdefault(number, Future())
+        pending, stop = self._pending_stop
+        self._stop = stop if pending == number else None
+        self._stop_length = len(self.conversation.state.events)
+
+    async def _drive(self) -> None:
+        """On the lane's loop: runs until no unseen input asks for another."""
+        try:
+            while True:
+                await asyncio.to_thread(self.deliver)
+                taken = self._delivered_intent
+                await self._run_once()
+                if not await asyncio.to_thread(self._wrap_up, taken):
+                    break
+        except Exception as error:
+            if not isinstance(error, (Fenced, LookupError)):
+                logger.exception("The run of %s broke off", self.id)
+            await asyncio.to_thread(self._give_up)
+        finally:
+            self._leave_lane()
+
+    async def _run_once(self) -> None:
+        with self._mutex:
+            if self._stop is not None:
+                return  # stopped before it began
+            self.watch_stats()  # plugins and switches bring other models
+            self._task = asyncio.create_task(self.conversation.arun(), name=f"run-{self.id.hex}")
+        try:
+            await asyncio.wait({self._task})
+            if not self._task.cancelled() and (error := self._task.exception()):
+                # Recorded by the SDK as an event; Fenced is not, and ends the run.
+                logger.info("The run of %s ended with %s", self.id, type(error).__name__)
+                if isinstance(error, Fenced) or isinstance(error.__cause__, Fenced):
+                    raise Fenced(str(error))
+        finally:
+            with self._mutex:
+                self._task = None
+
+    def _before_step(self) -> None:
+        """With the state lock held, on the lane's loop: note what the step sees, heed a pause."""
+        with self._mutex:
+            number, self._delivered_intent = self._delivered_intent, 0
+            stop = self._stop
+        if number:
+            writer.current().submit(lambda: intents.seen(self.id, number))
+        if stop == "pause":
+            self.conversation.pause()
+
+    def _wrap_up(self, taken: int) -> bool:
+        """After a run: end what it left, then show its end. True: unseen input asks for another."""
+        self._finish_stop()
+        if taken:
+            writer.current().call(lambda: intents.seen(self.id, taken))
+        with self._mutex:
+            status = self.conversation.state.execution_status.value
+            if status == Status.RUNNING:  # the run ended without saying how
+                status = self._set_status(Status.ERROR)
+            self._tell_held_status()
+            following = writer.current().call(lambda: intents.settle(self.id, self.store.epoch, status))
+            ended = self._run_number
+            self.running = following > 0
+            if following:
+                self._begin(following)
+        if not following:
+            self.tell_full_state()
+        self._resolve_end(ended)
+        return following > 0
+
+    def _finish_stop(self) -> None:
+        """Make the stop that was asked for complete: processes gone, calls answered, paused."""
+        with self._mutex:
+            stop = self._stop
+        conversation = self.conversation
+        if stop == "interrupt":
+            processes.end_commands(conversation)
+            conversation.answer_orphans(INTERRUPTED)
+            with conversation.state as state:
+                unheard = state.execution_status.value in (Status.IDLE, Status.RUNNING, Status.PAUSED)
+                if unheard and not self._interrupted_by_sdk():
+                    # It came before the SDK could note it: while the agent was initialising.
+                    state.execution_status = type(state.execution_status)(Status.PAUSED)
+                    conversation.emit(InterruptEvent())
+        elif stop == "pause":
+            conversation.pause()  # only an idle conversation is still to be paused
+
+    def _interrupted_by_sdk(self) -> bool:
+        events = self.conversation.state.events
+        for index in range(len(events) - 1, max(-1, len(events) - 20), -1):
+            if isinstance(events[index], InterruptEvent):
+                return index >= self._stop_length
+        return False
+
+    def _set_status(self, status: str) -> str:
+        with self.conversation.state as state:
+            state.execution_status = type(state.execution_status)(status)
+        return status
+
+    def force_status(self, status: str) -> None:
+        """Recovery: what a dead process left as running is at rest now."""
+        self._set_status(status)
+
+    def _tell_held_status(self) -> None:
+        event, self._held_status = self._held_status, None
+        if event is not None:
+            value = getattr(event.value, "value", event.value)
+            if value != self._told_status:
+                self._told_status = value
+                self.conversation.emit(event)
+
+    def _give_up(self) -> None:
+        """The run broke off: show an error if the row is still ours."""
+        with contextlib.suppress(Exception):
+            self._set_status(Status.ERROR)
+            self._tell_held_status()
+            rows = Conversation.objects.filter(id=self.id, run_epoch=self.store.epoch, status=Status.RUNNING)
+            writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
+
+    def _leave_lane(self) -> None:
+        with self._mutex:
+            self.running, lane, self._lane = False, self._lane, None
+            self.used_at = time.monotonic()
+            ended = self._run_number
+        if lane is not None:
+            self._lanes.release(lane)
+        self._resolve_end(ended)
+
+    def _resolve_end(self, number: int) -> None:
+        with self._mutex:
+            end = self._ends.pop(number, None)
+        if end is not None:
+            end.set_result(None)
+
+    # Stopping
+
+    def stop(self, kind: Stop, number: int) -> Future[None] | None:
+        """Stop run ``number``. Returns at once: a future of its end, None if it is over. Worker thread.
+
+        pause: no further step starts. interrupt: the call in flight is dropped and the command that
+        runs is ended. A run that was claimed and has not begun here is stopped when it begins.
+        """
+        with self._mutex:
+            if self._run_number > number or (self._run_number == number and not self.running):
+                return None
+            end = self._ends.setdefault(number, Future())
+            if self._run_number < number:
+                self._pending_stop = (number, kind)
+            elif self._stop != "interrupt" and self._stop != kind:
+                self._stop = kind
+                self._stop_length = len(self.conversation.state.events)
+                self._cancel() if kind == "interrupt" else self._pause_now()
+            return end
+
+    def shut_down(self) -> Future[None] | None:
+        """Interrupt the run that goes on, if any, because the server ends."""
+        with self._mutex:
+            return self.stop("interrupt", self._run_number) if self.running else None
+
+    def rest(self) -> None:
+        """A stop with no run to stop: an idle conversation becomes paused, others stay."""
+        self.conversation.pause()
+        self.tell_full_state()
+
+    def _pause_now(self) -> None:
+        """Record the pause at once while the model is asked: then the lock is free.
+
+        While a tool holds it, the next step is where the pause is heeded.
+        """
+        state = self.conversation.state
+        if state.acquire(blocking=False):
+            try:
+                if state.execution_status.value == Status.RUNNING:
+                    self.conversation.pause()
+            finally:
+                state.release()
+
+    def _cancel(self) -> None:
+        token = self.conversation.cancel_token
+        if token is not None:
+            token.cancel()
+        if self._task is not None and self._lane is not None:
+            self._lane.loop.call_soon_threadsafe(self._task.cancel)
+        # At once: a tool that does not heed Ctrl-C would keep the loop from hearing the cancel.
+        threads.waiting().submit(processes.end_commands, self.conversation)
+
+    # Leaving
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[bool]:
+        """Whether nothing goes on; while the block runs, nothing begins."""
+        if not self._hand.acquire(blocking=False):
+            yield False
+            return
+        try:
+            with self._mutex:
+                yield not self.running
+        finally:
+            self._hand.release()
+
+    def close(self) -> None:
+        """Release tools and shells. Worker thread."""
+        if not self.closed:
+            self.closed = True
+            self.conversation.before_step = None
+            self.conversation.close()

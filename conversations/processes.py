@@ -1,0 +1,104 @@
+"""Ending what an agent's terminal still runs after an interrupt.
+
+Ctrl-C is what the SDK sends; a command may ignore it, and without tmux it is not even delivered.
+So every process below the terminal's shells is ended by its process group: TERM, then KILL.
+"""
+
+import contextlib
+import logging
+import os
+import signal
+import time
+from typing import Any
+
+import psutil
+
+logger = logging.getLogger(__name__)
+
+CTRL_C_SECONDS = 0.25
+"""What the SDK's Ctrl-C is given before TERM."""
+TERM_SECONDS = 1.0
+"""What TERM is given before KILL, so that traps run."""
+
+
+def end_commands(conversation: Any) -> None:
+    """End the foreground commands of ``conversation``'s terminals; returns when they are gone.
+
+    Background jobs of an earlier command are left alone, as Ctrl-C leaves them.
+    """
+    shells = shell_pids(conversation)
+    victims = _foreground(shells)
+    _wait(victims, CTRL_C_SECONDS)
+    for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, TERM_SECONDS)):
+        victims |= _foreground(shells)  # what was started meanwhile
+        for process in filter(_alive, victims):
+            _signal(process, number)
+        _wait(victims, seconds)
+
+
+def shell_pids(conversation: Any) -> list[int]:
+    """The shells of the conversation's terminals: tmux panes or the subprocess backend's shell."""
+    pids: list[int] = []
+    with contextlib.suppress(RuntimeError, AttributeError):
+        for tool in conversation.agent.tools_map.values():
+            executor = getattr(tool, "executor", None)
+            pids += _pane_pids(executor) + _shell_pid(executor)
+    return pids
+
+
+def _pane_pids(executor: Any) -> list[int]:
+    pool = getattr(executor, "_pool", None)
+    pids = []
+    for terminal in list(getattr(pool, "_all_panes", ())):
+        with contextlib.suppress(Exception):
+            pids.append(int(terminal.pane.pane_pid))
+    return pids
+
+
+def _shell_pid(executor: Any) -> list[int]:
+    terminal = getattr(getattr(executor, "_session", None), "terminal", None)
+    process = getattr(terminal, "process", None)
+    return [process.pid] if process is not None else []
+
+
+def _foreground(shells: list[int]) -> set[psutil.Process]:
+    """The processes of the foreground process groups of the shells' terminals, and all below them."""
+    found: set[psutil.Process] = set()
+    for pid in shells:
+        with contextlib.suppress(psutil.Error, OSError):
+            group = _foreground_group(pid)
+            if group != os.getpgid(pid):
+                found |= {p for p in psutil.Process(pid).children(recursive=True) if _in_group(p, group)}
+    for process in list(found):
+        with contextlib.suppress(psutil.Error):
+            found |= set(process.children(recursive=True))
+    return found
+
+
+def _foreground_group(pid: int) -> int:
+    """The foreground process group of the terminal of ``pid`` (proc(5), field ``tpgid``)."""
+    with open(f"/proc/{pid}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[5])
+
+
+def _in_group(process: psutil.Process, group: int) -> bool:
+    with contextlib.suppress(OSError):
+        return os.getpgid(process.pid) == group
+    return False
+
+
+def _alive(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def _signal(process: psutil.Process, number: int) -> None:
+    with contextlib.suppress(psutil.Error, ProcessLookupError, PermissionError):
+        os.kill(process.pid, number)
+
+
+def _wait(processes: set[psutil.Process], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while any(map(_alive, processes)) and time.monotonic() < deadline:
+        time.sleep(0.02)

@@ -1,0 +1,164 @@
+"""The read side: pages, counts and single rows, straight from the database.
+
+Nothing here loads a conversation or waits for a run. Pages are cut by key, so they cost the same
+at any depth and size.
+"""
+
+import datetime
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db.models import Q, QuerySet
+
+from agentserver.errors import invalid
+from conversations.models import Conversation, Event
+
+CHUNK = 50
+
+# Conversations
+
+SORTS = {
+    "CREATED_AT": ("created_at", False),
+    "CREATED_AT_DESC": ("created_at", True),
+    "UPDATED_AT": ("updated_at", False),
+    "UPDATED_AT_DESC": ("updated_at", True),
+}
+
+
+def conversation_page(
+    *, rows: QuerySet, sort: str, limit: int, page_id: str | None
+) -> tuple[list[Conversation], str | None]:
+    """One page in the total order (time, id), and the id of the next page.
+
+    A page id is a place in that order, not a row: it stays valid when its row is gone.
+    """
+    field, descending = SORTS[sort]
+    if (place := _place(page_id, field)) is not None:
+        moment, row_id = place
+        beyond = "lt" if descending else "gt"
+        rows = rows.filter(Q(**{f"{field}__{beyond}": moment}) | Q(**{field: moment, f"id__{beyond}e": row_id}))
+    sign = "-" if descending else ""
+    found = list(rows.order_by(f"{sign}{field}", f"{sign}id")[: limit + 1])
+    following = found[limit] if len(found) > limit else None
+    return found[:limit], None if following is None else _page_id(following, field)
+
+
+def _page_id(row: Conversation, field: str) -> str:
+    microseconds = round(getattr(row, field).timestamp() * 1_000_000)
+    return f"{microseconds:016x}{row.id.hex}"
+
+
+def _place(page_id: str | None, field: str) -> tuple[datetime.datetime, uuid.UUID] | None:
+    """The place a page id names; None for the first page, which unknown ids give as well."""
+    if not page_id:
+        return None
+    try:
+        if len(page_id) == 48:
+            microseconds = int(page_id[:16], 16)
+            moment = datetime.datetime.fromtimestamp(microseconds / 1_000_000, datetime.UTC)
+            # Floats have no room for microseconds of today: set them apart.
+            return moment.replace(microsecond=microseconds % 1_000_000), uuid.UUID(page_id[16:])
+        row = Conversation.objects.filter(id=uuid.UUID(page_id)).only(field).first()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None if row is None else (getattr(row, field), row.id)
+
+
+# Events
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """What a search, a count or an export wants of the events. Times are as stored."""
+
+    kind: str | None = None
+    source: str | None = None
+    body: str | None = None
+    since: str | None = None
+    before: str | None = None
+
+    def apply(self, rows: QuerySet) -> QuerySet:
+        if self.kind:
+            # Older clients name the kind by its full Python path.
+            rows = rows.filter(kind=self.kind.rpartition(".")[2])
+        if self.source:
+            rows = rows.filter(source=self.source)
+        if self.body:
+            rows = rows.filter(kind="MessageEvent", body__contains=self.body.lower())
+        if self.since:
+            rows = rows.filter(timestamp__gte=self.since)
+        if self.before:
+            rows = rows.filter(timestamp__lt=self.before)
+        return rows
+
+
+def event_page(
+    *, conversation_id: uuid.UUID, wanted: EventFilter, descending: bool, limit: int, page_id: str | None
+) -> tuple[list[str], str | None]:
+    """Payloads of one page in the order they were appended, and the id of the next event."""
+    rows = wanted.apply(Event.objects.of(conversation_id))
+    start = _sequence_of(conversation_id, page_id)
+    if start is not None:
+        rows = rows.filter(sequence__lte=start) if descending else rows.filter(sequence__gte=start)
+    rows = rows.order_by("-sequence" if descending else "sequence")
+    found = list(rows.values_list("event_id", "payload")[: limit + 1])
+    following = found[limit][0] if len(found) > limit else None
+    return [payload for _, payload in found[:limit]], following
+
+
+def _sequence_of(conversation_id: uuid.UUID, event_id: str | None) -> int | None:
+    if not event_id:
+        return None
+    rows = Event.objects.of(conversation_id).filter(event_id=event_id[:64])
+    return rows.values_list("sequence", flat=True).first()
+
+
+def event_payloads(*, conversation_id: uuid.UUID, event_ids: list[str]) -> list[str | None]:
+    """The payloads of ``event_ids`` in their order, None for what is missing."""
+    rows = Event.objects.of(conversation_id).filter(event_id__in=set(event_ids))
+    found = dict(rows.values_list("event_id", "payload"))
+    return [found.get(event_id) for event_id in event_ids]
+
+
+def stored_time(text: str, name: str) -> str:
+    """A time of a query as events store theirs: server-local. Raises Invalid (422)."""
+    try:
+        # A plus sign in a query that was not escaped arrives as a space.
+        moment = datetime.datetime.fromisoformat(text.strip().replace(" ", "+") if "T" in text else text)
+    except ValueError:
+        raise invalid(["query", name], "Input should be a valid datetime", "datetime_parsing") from None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone().replace(tzinfo=None)
+    return moment.isoformat(timespec="microseconds")
+
+
+def final_response(*, row: Conversation) -> str:
+    """The agent's last word on the active branch; empty before there is one."""
+    for event in _branch_backwards(row):
+        if event["kind"] == "ActionEvent" and event.get("tool_name") == "finish":
+            return str((event.get("action") or {}).get("message", ""))
+        if event["kind"] == "MessageEvent" and event.get("source") == "agent":
+            content = event["llm_message"].get("content") or []
+            return "".join(part.get("text", "") for part in content)
+    return ""
+
+
+def _branch_backwards(row: Conversation) -> Iterator[dict[str, Any]]:
+    """The events from the leaf towards the root, read in chunks."""
+    wanted, last = row.leaf_event_id, None
+    while wanted is not None:
+        rows = Event.objects.of(row.id).order_by("-sequence")
+        if last is not None:
+            rows = rows.filter(sequence__lt=last)
+        chunk = list(rows.values_list("sequence", "event_id", "payload")[:CHUNK])
+        if not chunk:
+            return
+        for last, event_id, payload in chunk:
+            if event_id != wanted:
+                continue
+            event = orjson.loads(payload)
+            yield event
+            wanted = event.get("parent_id")

@@ -1,0 +1,44 @@
+"""The SDK's LocalConversation with the two moments of a run that its public surface does not tell."""
+
+from collections.abc import Callable
+from typing import Any
+
+from openhands.sdk.conversation.impl.local_conversation import LocalConversation
+from openhands.sdk.conversation.state import ConversationState
+from openhands.sdk.event import AgentErrorEvent
+
+
+class RunnerConversation(LocalConversation):
+    """``before_step`` is called with the state lock held, before each step of a run.
+
+    What is in the log then is in the step's model request: so it is the one place to know which
+    messages a run has seen, and the last moment to stop it. It may pause the conversation.
+    """
+
+    before_step: Callable[[], None] | None = None
+
+    def _check_stuck_or_nudge(self) -> bool:
+        # The first thing arun() does in an iteration that will make a step; True starts the
+        # iteration over, which looks at the status again.
+        if self.before_step is not None:
+            self.before_step()
+            if self._state.execution_status.value == "paused":
+                return True
+        return super()._check_stuck_or_nudge()
+
+    def save(self) -> None:
+        """Persist the state now: for what is changed in place, which the SDK does not notice."""
+        with self._state as state:
+            state._save_base_state(state._fs)
+
+    def emit(self, event: Any) -> None:
+        """Record an event as the SDK would. Not on the lane's loop unless a run calls it there."""
+        self._on_event(event)
+
+    def answer_orphans(self, error: str) -> None:
+        """An AgentErrorEvent for each tool call of the active branch that has no result."""
+        with self._state as state:
+            for action in ConversationState.get_unmatched_actions(state.active_branch()):
+                self._on_event(
+                    AgentErrorEvent(error=error, tool_name=action.tool_name, tool_call_id=action.tool_call_id)
+                )

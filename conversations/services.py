@@ -1,0 +1,268 @@
+"""The write side: what a user can ask of a conversation, one verb each.
+
+Each checks and records in one transaction (on the writer thread, so that writers queue instead of
+contending), then tells the dispatcher. What is recorded is carried out even if the process dies.
+"""
+
+import uuid
+from typing import Any, Literal
+
+import orjson
+from django.db import IntegrityError
+from django.utils import timezone
+
+from agentserver import live, threads, writer
+from agentserver.auth.doors import Principal
+from agentserver.errors import BadGateway, Conflict, NotFound, Problem, invalid
+from conversations import commands, dispatch, intents
+from conversations.models import Command, Conversation, Status
+
+GONE = 4004
+
+
+def find(*, conversation_id: uuid.UUID, principal: Principal, fields: tuple[str, ...] = ()) -> Conversation:
+    """The conversation if ``principal`` may see it. Raises NotFound."""
+    rows = Conversation.objects.visible_to(principal).living().filter(id=conversation_id)
+    row = (rows.only(*fields) if fields else rows).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def start(*, request: Any, principal: Principal) -> tuple[Conversation, bool]:
+    """Create a conversation, and run it if it has an initial message: (row, whether it is new).
+
+    ``request``: the SDK's StartConversationRequest. Raises TooMany before anything is stored.
+    """
+    from conversations import agents, building
+
+    conversation_id = request.conversation_id or uuid.uuid4()
+    if (existing := _existing(conversation_id, principal)) is not None:
+        return existing, False
+    _check_parent(request, principal)
+    agent = agents.of_request(request)
+    lane = dispatch.reserve() if request.initial_message else None
+    row = _new_row(conversation_id, request, principal, running=lane is not None)
+    try:
+        runner = dispatch.runner()
+        first = _first_commands(conversation_id, request)
+        loaded = building.create(row=row, request=request, agent=agent, commands=first, lanes=runner.lanes)
+    except IntegrityError:
+        dispatch.release(lane)
+        if (existing := _existing(conversation_id, principal)) is None:
+            raise Conflict("The id is in use.") from None
+        return existing, False
+    except BaseException:
+        dispatch.release(lane)
+        raise
+    runner.adopt(loaded)
+    if lane is not None:
+        loaded.start(lane, row.run_number)
+    return row, True
+
+
+def _existing(conversation_id: uuid.UUID, principal: Principal) -> Conversation | None:
+    row = Conversation.objects.filter(id=conversation_id).first()
+    if row is None:
+        return None
+    if not Conversation.objects.visible_to(principal).living().filter(id=conversation_id).exists():
+        raise Conflict("The id is in use.")
+    return row
+
+
+def _check_parent(request: Any, principal: Principal) -> None:
+    if request.parent_conversation_id is None:
+        return
+    parents = Conversation.objects.visible_to(principal).living().filter(id=request.parent_conversation_id)
+    if parents.values_list("workspace_dir", flat=True).first() != request.workspace.working_dir:
+        raise invalid(
+            ["body", "parent_conversation_id"], "The parent must exist and work in the same workspace."
+        )
+
+
+def _new_row(conversation_id: uuid.UUID, request: Any, principal: Principal, running: bool) -> Conversation:
+    now = timezone.now()
+    return Conversation(
+        id=conversation_id,
+        owner_id=principal.user_id,
+        parent_id=request.parent_conversation_id,
+        status=Status.RUNNING if running else Status.IDLE,
+        run_number=1 if running else 0,
+        tags=orjson.dumps(request.tags).decode(),
+        workspace_dir=request.workspace.working_dir,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _first_commands(conversation_id: uuid.UUID, request: Any) -> list[Command]:
+    if request.initial_message is None:
+        return []
+    # An initial message always starts a run, whatever it says itself: as in the reference.
+    payload = {"message": request.initial_message.create_message().model_dump(mode="json")}
+    return [commands.made(conversation_id=conversation_id, kind="message", payload=payload, run=True)]
+
+
+def send(*, row: Conversation, message: Any, run: bool, sender: str | None = None) -> None:
+    """Store a user message; with ``run`` a model request will contain it, whatever happens."""
+    payload = {"message": message.model_dump(mode="json"), "sender": sender}
+    ask(row=row, kind="message", payload=payload, run=run)
+
+
+def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any:
+    """Store a command for the conversation's runner and wait for it, briefly while a run goes on.
+
+    Returns what came of it, or None if that takes longer. Raises what it raised.
+    """
+    lane = dispatch.reserve() if run and row.status != Status.RUNNING else None
+    command = commands.made(conversation_id=row.id, kind=kind, payload=payload, run=run)
+
+    def record() -> tuple[int, str]:
+        command.pk = None
+        _locked(row.id)
+        command.save(force_insert=True)
+        if not run:
+            return 0, _status(row.id)
+        intents.ask(row.id, command.pk)
+        return intents.claim(row.id), Status.RUNNING
+
+    try:
+        number, status = writer.current().call(record)
+    except BaseException:
+        dispatch.release(lane)
+        raise
+    future = commands.expect(command.pk)
+    if number:
+        dispatch.run(row.id, number, lane)
+    else:
+        dispatch.release(lane)
+        dispatch.deliver(row.id)
+    return dispatch.outcome(command.pk, future, busy=status == Status.RUNNING and not number)
+
+
+def _locked(conversation_id: uuid.UUID) -> None:
+    """Lock the row against other processes until the transaction ends. Raises NotFound."""
+    if not Conversation.objects.living().select_for_update().filter(id=conversation_id).values_list("id").first():
+        raise NotFound()
+
+
+def _status(conversation_id: uuid.UUID) -> str:
+    return Conversation.objects.values_list("status", flat=True).get(id=conversation_id)
+
+
+def run(*, row: Conversation) -> None:
+    """Start a run; what waits for confirmation is accepted by it. Raises Conflict while one goes on."""
+    if row.status == Status.RUNNING:
+        raise Conflict("The conversation is running already.")
+    lane = dispatch.reserve()
+    try:
+        number = writer.current().call(lambda: intents.claim(row.id))
+    except BaseException:
+        dispatch.release(lane)
+        raise
+    if not number:
+        dispatch.release(lane)
+        raise Conflict("The conversation is running already.")
+    dispatch.run(row.id, number, lane)
+
+
+def stop(*, row: Conversation, kind: Literal["pause", "interrupt"]) -> None:
+    """Pause or interrupt. It wins over every run asked for before it; with nothing to stop, an idle
+    conversation becomes paused and any other stays as it is. Interrupt returns when the run is over.
+    """
+
+    def record() -> tuple[int, str]:
+        _locked(row.id)
+        return intents.withdraw(row.id), _status(row.id)
+
+    number, status = writer.current().call(record)
+    if number or status == Status.IDLE:
+        dispatch.stop(row.id, kind, number)
+
+
+def respond(*, row: Conversation, accept: bool, reason: str) -> None:
+    """Accept or reject the actions that wait for confirmation; without any, nothing changes."""
+    if row.status != Status.WAITING:
+        return
+    if accept:
+        run(row=row)
+    else:
+        ask(row=row, kind="reject", payload=reason)
+
+
+def update(*, row: Conversation, title: str | None, tags: dict[str, str] | None) -> None:
+    """Set title and/or tags; None leaves one as it is."""
+    changes: dict[str, Any] = {}
+    if title is not None:
+        changes["title"] = title
+    if tags is not None:
+        changes["tags"] = orjson.dumps(tags).decode()
+    if changes:
+        rows = Conversation.objects.filter(id=row.id)
+        writer.current().call(lambda: rows.update(updated_at=timezone.now(), **changes))
+
+
+def delete(*, row: Conversation) -> None:
+    """End whatever the conversation does, close its sockets, remove it with all its events."""
+
+    def mark() -> int:
+        _locked(row.id)
+        number = intents.withdraw(row.id)
+        Conversation.objects.filter(id=row.id).update(status=Status.DELETING)
+        return number
+
+    number = writer.current().call(mark)
+    dispatch.forget(row.id, number)
+    live.end(row.group, GONE)
+    writer.current().call(lambda: Conversation.objects.filter(id=row.id).delete())
+
+
+def switch_llm(*, row: Conversation, llm: Any) -> None:
+    """The next model call uses ``llm`` (an SDK LLM with its plain key)."""
+    payload = llm.model_dump(mode="json", context={"expose_secrets": True}, exclude_none=True)
+    ask(row=row, kind="switch_llm", payload=payload)
+
+
+def switch_profile(*, row: Conversation, name: str, principal: Principal) -> None:
+    """The same with a stored profile. Raises NotFound."""
+    raise NotFound("There is no such profile.")
+
+
+def switch_acp_model(*, row: Conversation, model: str) -> None:
+    """Change the model of an ACP agent. Raises Conflict for other agents."""
+    if orjson.loads(row.info)["agent"].get("kind") != "ACPAgent":
+        raise Problem("Only conversations with an ACP agent have such models. Use switch_llm.")
+    ask(row=row, kind="switch_acp_model", payload=model)
+
+
+def load_plugin(*, row: Conversation, plugin_ref: str) -> None:
+    """Load a plugin into the conversation. Raises Problem (400) if that fails."""
+    try:
+        ask(row=row, kind="load_plugin", payload=plugin_ref)
+    except (ValueError, OSError, RuntimeError):
+        raise Problem("The plugin cannot be loaded. Check its reference and that it can be reached.") from None
+
+
+def condense(*, row: Conversation) -> None:
+    """Shorten what the model is told. Raises Conflict without a condenser that does so on request."""
+    condenser = orjson.loads(row.info)["agent"].get("condenser")
+    if not condenser or condenser.get("kind") == "NoOpCondenser":
+        raise Conflict("The agent has no condenser that could do this. Configure an LLMSummarizingCondenser.")
+    ask(row=row, kind="condense", payload=None)
+
+
+ASK_SECONDS = 120.0
+"""What ask_agent waits for the model at the most."""
+
+
+def ask_agent(*, row: Conversation, question: str) -> str:
+    """The agent's answer to ``question`` beside the conversation; nothing is recorded.
+
+    Raises BadGateway (502) with a reason if the model fails or takes too long.
+    """
+    loaded = dispatch.runner().get(row.id)
+    answer = threads.waiting().submit(loaded.conversation.ask_agent, question)
+    try:
+        return answer.result(ASK_SECONDS)
+    except Exception as error:
+        raise BadGateway(f"The agent's model did not answer ({type(error).__name__}).") from None
