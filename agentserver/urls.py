@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from agentserver import views
+from agentserver.catalog.urls import outside_api
 
 handler400 = "agentserver.errors.bad_request"
 handler404 = "agentserver.errors.page_not_found"
@@ -19,6 +20,8 @@ urlpatterns = [
     path("api/", include("agentserver.workspace.urls")),
     path("api/", include("conversations.urls")),
     path("api/", include("agentserver.configuration.urls")),
+    path("api/", include("agentserver.catalog.urls")),
+    path("", include(outside_api)),
     path("demo/", include("agentserver.demo.urls")),
     path("admin/", admin.site.urls),
 ]
