@@ -74,6 +74,7 @@ class Configuration(BaseSettings):
     )
     preload_tools: bool = Field(True, description="Register the agent's tools at start.")
     enable_vscode: bool = Field(True, description="Offer an editor where one is installed.")
+    vscode_port: int = Field(8001, ge=1, le=65535, description="The editor's port.")
 
     # Limits
     max_body_bytes: int = Field(33 * MIB, description="Largest JSON request body.")

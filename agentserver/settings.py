@@ -138,6 +138,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "agentserver.errors.answer",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # ?format= belongs to the archives
 }
 SPECTACULAR_SETTINGS = {"TITLE": "Agent Server", "VERSION": "1.58.2", "SERVE_INCLUDE_SCHEMA": False}
 

@@ -35,7 +35,7 @@ def _kind_of(server: Mapping[str, Any]) -> str:
 
 
 def tried(*, server: Any, name: str, timeout: float, call: Any = None, **options: Any) -> dict[str, Any]:
-    """The wire's MCPTestSuccess or MCPTestFailure; what was started has ended. ``timeout``: seconds in all."""
+    """The wire's MCPTestSuccess or MCPTestFailure; what it started has ended. ``timeout``: seconds."""
     from openhands.sdk.mcp.utils import create_mcp_tools
 
     deadline = time.monotonic() + timeout

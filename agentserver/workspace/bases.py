@@ -72,10 +72,17 @@ def _start_of_work(directory: Path, head: str) -> str:
 
 def _local_fork_point(directory: Path, head: str, branch: str | None) -> str | None:
     """Where ``branch`` left the local main branch, if it is that branch's descendant."""
-    for main in ("main", "master"):
-        if tip := resolve(directory, f"refs/heads/{main}"):
-            return tip if main != branch and merge_base(directory, head, tip) == tip else None
-    return None
+    main = local_main(directory)
+    if main is None or main == branch:
+        return None
+    tip = resolve(directory, f"refs/heads/{main}")
+    return tip if merge_base(directory, head, tip) == tip else None
+
+
+def local_main(directory: Path) -> str | None:
+    """The branch that is the main one by its name."""
+    known = (n for n in ("main", "master") if resolve(directory, f"refs/heads/{n}"))
+    return next(known, None)
 
 
 def merge_base(directory: Path, one: str, other: str) -> str | None:

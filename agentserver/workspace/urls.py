@@ -2,7 +2,7 @@
 
 from django.urls import re_path
 
-from agentserver.workspace.views import files, git, site
+from agentserver.workspace.views import archives, editor, files, git, remembered, site
 
 _ONE = r"conversations/(?P<conversation_id>[^/]+)/"
 
@@ -17,6 +17,12 @@ urlpatterns = [
     *_both("file/upload", files.UploadView),
     *_both("file/download", files.DownloadView),
     *_both("file/create_directory", files.CreateDirectoryView),
+    *_both("file/archive", archives.ArchiveView),
+    re_path(r"^workspaces/?\Z", remembered.WorkspacesView.as_view()),
+    re_path(r"^workspaces/parents/?\Z", remembered.ParentsView.as_view()),
+    *_both("vscode/status", editor.EditorStatusView),
+    *_both("vscode/url", editor.EditorUrlView),
+    re_path(r"^desktop/url/?\Z", editor.DesktopUrlView.as_view()),
     re_path(r"^file/home/?\Z", files.HomeView.as_view()),
     re_path(r"^file/search_subdirs/?\Z", files.SubdirectoriesView.as_view()),
     *_both("git/changes", git.ChangesView),
