@@ -17,19 +17,22 @@ from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 
 from agentserver import lifespan, routing  # noqa: E402
 from agentserver.api import ApiHandler  # noqa: E402
+from agentserver.front.cors import Cors  # noqa: E402
+from agentserver.front.gate import Gate  # noqa: E402
 
-PAGES = ("/admin", "/static/")
-"""Where people's pages live; all else is the API on its lean stack."""
+PAGES = ("/admin", "/login", "/logout")
+"""Where people's pages live, which have sessions; all else is the API on its lean stack."""
 
 pages = ASGIStaticFilesHandler(ASGIHandler())
 api = ApiHandler()
 
 
 async def http(scope, receive, send) -> None:
-    handler = pages if scope["path"].startswith(PAGES) else api
+    handler = pages if scope["path"].startswith((*PAGES, "/static/")) else api
     await handler(scope, receive, send)
 
 
+front = Cors(Gate(http, PAGES), PAGES)
 application = ProtocolTypeRouter(
-    {"http": http, "websocket": routing.sockets, "lifespan": lifespan.application}
+    {"http": front, "websocket": routing.sockets, "lifespan": lifespan.application}
 )

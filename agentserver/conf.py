@@ -56,7 +56,13 @@ class Configuration(BaseSettings):
     previous_secret_keys: list[str] = Field([], description="Older secret keys, still accepted for reading.")
     allow_cors_origins: list[str] = Field([], description="Origins of web pages that may call the API.")
     allow_cors_origin_regex: str | None = Field(None, description="The same as a regular expression.")
+    allowed_hosts: list[str] = Field(
+        [], description="Names under which a server without keys may be called, beside those of this machine."
+    )
     deferred_init: bool = Field(False, description="Answer 503 until POST /api/init has come.")
+    cloud_proxy_origins: list[str] = Field(
+        ["https://app.all-hands.dev"], description="Origins that /api/cloud-proxy may call."
+    )
     insecure: bool = Field(False, description="Allow listening beyond this machine without a key.")
 
     # Running conversations
@@ -78,6 +84,14 @@ class Configuration(BaseSettings):
 
     # Limits
     max_body_bytes: int = Field(33 * MIB, description="Largest JSON request body.")
+    max_upload_bytes: int = Field(4096 * MIB, description="Largest upload of a file.")
+    max_sockets_per_user: int = Field(200, ge=1, description="Sockets a user who is not staff may hold open.")
+    max_runs_per_user: int = Field(
+        5, ge=1, description="Conversations of a user who is not staff that may run at once."
+    )
+    login_attempts_per_minute: int = Field(
+        10, ge=1, description="Failed logins from an address, or for an account, before the next minute."
+    )
     request_threads: int = Field(16, ge=2, description="Threads that answer requests.")
     slow_request_threads: int = Field(
         64, ge=2, description="Threads for requests that wait, such as execute_bash_command."
@@ -101,7 +115,13 @@ class Configuration(BaseSettings):
     webhooks: list[dict[str, Any]] = Field([], description="Receivers of events and conversations.")
 
 
-_LIST_NAMES = ("SESSION_API_KEYS", "PREVIOUS_SECRET_KEYS", "ALLOW_CORS_ORIGINS")
+_LIST_NAMES = (
+    "SESSION_API_KEYS",
+    "PREVIOUS_SECRET_KEYS",
+    "ALLOW_CORS_ORIGINS",
+    "ALLOWED_HOSTS",
+    "CLOUD_PROXY_ORIGINS",
+)
 
 
 def read(environment: dict[str, str] | None = None) -> Configuration:

@@ -99,7 +99,7 @@ class TailingConsumer(AsyncWebsocketConsumer):
         if self._let_in.is_set():
             await self.heard(text_data, bytes_data)
             return
-        self.principal = await doors.first_message_principal(text_data)
+        self.principal = await doors.first_message_principal(self.scope, text_data)
         if self.principal is None:
             await self.close(UNAUTHENTICATED)
         else:

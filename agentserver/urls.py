@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from agentserver import views
+from agentserver.auth import pages
 from agentserver.catalog.urls import outside_api
 
 handler400 = "agentserver.errors.bad_request"
@@ -16,6 +17,7 @@ urlpatterns = [
     path("health", views.HealthView.as_view()),
     path("ready", views.ReadyView.as_view()),
     path("server_info", views.ServerInfoView.as_view()),
+    path("api/", include("agentserver.auth.urls")),
     path("api/", include("bashevents.urls")),
     path("api/", include("agentserver.workspace.urls")),
     path("api/", include("conversations.urls")),
@@ -23,5 +25,7 @@ urlpatterns = [
     path("api/", include("agentserver.catalog.urls")),
     path("", include(outside_api)),
     path("demo/", include("agentserver.demo.urls")),
+    path("login", pages.login),
+    path("logout", pages.logout),
     path("admin/", admin.site.urls),
 ]

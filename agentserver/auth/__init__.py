@@ -1,0 +1,1 @@
+"""Who may come in: session keys, users with tokens and browser sessions, the workspace cookie."""

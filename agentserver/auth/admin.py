@@ -1,0 +1,29 @@
+"""API tokens in the admin: made and revoked there; the text is shown once, after saving."""
+
+from django.contrib import admin, messages
+from django.utils.html import format_html
+
+from agentserver.auth import tokens
+from agentserver.auth.models import ApiToken
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(admin.ModelAdmin):
+    list_display = ["name", "user", "created_at", "last_used_at"]
+    list_select_related = ["user"]
+    search_fields = ["name", "user__username"]
+    show_full_result_count = False
+    fields = ["user", "name"]
+    autocomplete_fields = ["user"]
+
+    def has_change_permission(self, request, obj=None):
+        return False  # there is nothing to change: revoke it and make another
+
+    def has_view_permission(self, request, obj=None):
+        return super().has_change_permission(request, obj) or super().has_view_permission(request, obj)
+
+    def save_model(self, request, obj, form, change):
+        made, text = tokens.create(user=obj.user, name=obj.name)
+        obj.pk, obj.digest, obj.created_at = made.pk, made.digest, made.created_at
+        sentence = "Copy this token now, it is not shown again: <code>{}</code>"
+        messages.warning(request, format_html(sentence, text))

@@ -1,0 +1,56 @@
+"""What a user who is not staff may call: their own conversations, and what is needed to start one.
+
+Commands, files and settings are shared by all and run by one system account; they are for
+operators (session keys and staff). Anything not named here is refused.
+"""
+
+import re
+import uuid
+from typing import Any
+
+from agentserver.auth.principals import Principal
+
+_READING = {"GET", "HEAD"}
+_UUID = r"([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
+_OWN = re.compile(rf"/api/(?:acp/)?conversations/{_UUID}(/.*)?", re.DOTALL)
+_ANY = re.compile(
+    r"/api/(?:acp/)?conversations/?|/api/(?:acp/)?conversations/(?:search|count)/?"
+    r"|/api/auth/workspace-session/?|/api/(?:skills|hooks|plugins|sub-agents)/?"
+)
+_READ = re.compile(
+    r"/api/(?:llm/(?:models|models/verified|providers)|tools|tools/catalog|profiles|agent-profiles|settings"
+    r"|settings/(?:agent|conversation)-schema|skills/(?:catalog|installed)|vscode/status|file/home)/?"
+)
+_TRAJECTORY = re.compile(rf"/api/file/download-trajectory/{_UUID}/?")
+
+
+def allow(principal: Principal, scope: dict[str, Any]) -> bool:
+    """Whether the kind of request is one a user may make. ``sees`` says whether its subject is theirs."""
+    path, method = scope["path"], scope["method"]
+    if principal.operator or _ANY.fullmatch(path) or subject(path):
+        return True
+    return method in _READING and bool(_READ.fullmatch(path)) and not _asks_plain(scope)
+
+
+def subject(path: str) -> uuid.UUID | None:
+    """The conversation that the path is about."""
+    match = _OWN.fullmatch(path) or _TRAJECTORY.fullmatch(path)
+    try:
+        return uuid.UUID(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def sees(principal: Principal, conversation_id: uuid.UUID) -> bool:
+    """Whether the conversation is there for them: one query, on a thread."""
+    from conversations.models import Conversation
+
+    return Conversation.objects.visible_to(principal).filter(pk=conversation_id).exists()
+
+
+def _asks_plain(scope: dict[str, Any]) -> bool:
+    """Whether secrets are wanted in clear; encrypted ones may be had, as they can only be handed back."""
+    for name, value in scope["headers"]:
+        if name == b"x-expose-secrets" and value.strip().lower() == b"plaintext":
+            return True
+    return False
