@@ -51,7 +51,14 @@ RULES = (
     Rule(
         "a consumer shows rows: it decides nothing and writes nothing",
         rooms=(*CONSUMERS, "agentserver.sockets"),
-        never=(*VIEWS, *ASYNC_SIDE, *STORE, "*.dispatch", "rest_framework", "openhands"),
+        never=(
+            *VIEWS,
+            *ASYNC_SIDE,
+            *STORE,
+            "*.dispatch",
+            "rest_framework",
+            "openhands.sdk.conversation.impl",
+        ),
     ),
     Rule(
         "a service records intent and hands it to dispatch: it knows neither HTTP nor sockets nor lanes",
@@ -89,6 +96,7 @@ RULES = (
         but=(
             *VIEWS,
             "*.serializers",
+            "conversations.starts",  # reads the body of a start request for the views
             *FRONT,
             "agentserver.openapi",
             "agentserver.openapi.*",
