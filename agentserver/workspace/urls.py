@@ -18,6 +18,7 @@ urlpatterns = [
     *_both("file/download", files.DownloadView),
     *_both("file/create_directory", files.CreateDirectoryView),
     *_both("file/archive", archives.ArchiveView),
+    re_path(r"^git/repositories/search/?\Z", git.RepositoriesView.as_view()),
     re_path(r"^workspaces/?\Z", remembered.WorkspacesView.as_view()),
     re_path(r"^workspaces/parents/?\Z", remembered.ParentsView.as_view()),
     *_both("vscode/status", editor.EditorStatusView),

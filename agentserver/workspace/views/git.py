@@ -7,8 +7,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agentserver import api
+from agentserver.configuration import owners
 from agentserver.errors import Problem, invalid
-from agentserver.workspace import changes, diffs, history
+from agentserver.workspace import changes, diffs, history, hosting
 from agentserver.workspace.scopes import Reach
 from agentserver.workspace.views.parameters import required
 
@@ -76,3 +77,24 @@ class CommitChangesView(GitView):
     def get(self, request, sha, conversation_id=None):
         path = self.path(conversation_id)
         return _listed(changes.of_commit(path, _sha(sha, "path")))
+
+
+class RepositoriesView(APIView):
+    """GET ?provider=(&query=)(&limit=)(&page_id=): the user's repositories at a hosting service."""
+
+    waits = True
+
+    def get(self, request):
+        required(request, "provider")
+        query = hosting.Query(
+            text=(request.query_params.get("query") or "").strip(),
+            limit=api.limit_of(request),
+            page=hosting.page_of(request.query_params.get("page_id")),
+        )
+        return Response(
+            hosting.search(
+                owner=owners.of_request(request),
+                provider=api.choice(request, "provider", hosting.PROVIDERS) or "",
+                query=query,
+            )
+        )
