@@ -2,7 +2,7 @@
 
 from django.urls import re_path
 
-from agentserver.workspace.views import archives, editor, files, git, remembered, site
+from agentserver.workspace.views import archives, editor, files, git, remembered, site, trajectories
 
 _ONE = r"conversations/(?P<conversation_id>[^/]+)/"
 
@@ -17,6 +17,7 @@ urlpatterns = [
     *_both("file/upload", files.UploadView),
     *_both("file/download", files.DownloadView),
     *_both("file/create_directory", files.CreateDirectoryView),
+    *_both("file/download-trajectory/(?P<wanted_id>[^/]+)", trajectories.TrajectoryView),
     *_both("file/archive", archives.ArchiveView),
     re_path(r"^git/repositories/search/?\Z", git.RepositoriesView.as_view()),
     re_path(r"^workspaces/?\Z", remembered.WorkspacesView.as_view()),

@@ -1,0 +1,94 @@
+"""Taking secrets out of what leaves the server: stored keys, their values wherever they occur, tokens."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from agentserver import sdk
+from conversations.texts import MASK
+
+_TOKEN = re.compile(r"gAAAAA[A-Za-z0-9_\-]{60,}={0,2}")
+_KEYS = {"api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"}
+_MAPS = {"headers", "extra_headers", "env", "environment"}
+SHORTEST = 4
+"""Characters of a value that is masked wherever it occurs; a shorter one only where it is stored."""
+
+
+class Masker:
+    """Masks the documents of one conversation. ``stored``: those that hold its secrets. Needs the SDK."""
+
+    def __init__(self, stored: Iterable[str]):
+        values: set[str] = set()
+        for text in stored:
+            values.update(sdk.decrypt(token) or "" for token in _TOKEN.findall(text))
+            values.update(_plain_secrets(_parsed(text)))
+        spellings = {
+            s for value in values if len(value) >= SHORTEST and value != MASK for s in _spellings(value)
+        }
+        longest_first = sorted(spellings, key=len, reverse=True)
+        self._values = re.compile("|".join(map(re.escape, longest_first))) if spellings else None
+
+    def masked(self, text: str) -> str:
+        """JSON ``text`` without secrets; byte for byte the same where it holds none."""
+        document = _parsed(text)
+        if any(True for _ in _plain_secrets(document)):
+            text = orjson.dumps(_without_secrets(document)).decode()
+        text = _TOKEN.sub(MASK, text)
+        return self._values.sub(MASK, text) if self._values else text
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _is_secret(key: str, value: Any, holder: dict[str, Any]) -> bool:
+    if not isinstance(value, str) or not value or value == MASK:
+        return False
+    return key in _KEYS or (key == "value" and str(holder.get("kind", "")).endswith("Secret"))
+
+
+def _plain_secrets(node: Any) -> Iterator[str]:
+    """The values that stand where secrets are stored, encrypted or not."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _plain_secrets(item)
+    if not isinstance(node, dict):
+        return
+    for key, value in node.items():
+        if _is_secret(key, value, node):
+            yield value
+        elif key in _MAPS and isinstance(value, dict):
+            yield from (v for v in value.values() if isinstance(v, str) and v and v != MASK)
+        else:
+            yield from _plain_secrets(value)
+
+
+def _without_secrets(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_secrets(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {key: _masked_entry(key, value, node) for key, value in node.items()}
+
+
+def _masked_entry(key: str, value: Any, holder: dict[str, Any]) -> Any:
+    if _is_secret(key, value, holder):
+        return MASK
+    if key in _MAPS and isinstance(value, dict):
+        return {name: MASK if isinstance(v, str) and v else v for name, v in value.items()}
+    return _without_secrets(value)
+
+
+def _spellings(value: str) -> set[str]:
+    """How ``value`` may be written in JSON, and in JSON that is a string in JSON."""
+    spellings = set()
+    for ascii_only in (False, True):
+        once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        spellings |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1]}
+    return spellings
