@@ -161,15 +161,19 @@ def loads(raw: bytes) -> Any:
         raise invalid(["body"], "The body is not JSON.", "json_invalid") from None
 
 
-def parse[T](request: Request, model: type[T], **context: Any) -> T:
+def parse[T](request: Request, model: type[T]) -> T:
     """The request's body as ``model`` (a pydantic model). Raises Invalid (422)."""
+    if request.data is None:
+        raise invalid(["body"], "Field required", "missing")
+    return validated(request.data, model)
+
+
+def validated[T](data: Any, model: type[T]) -> T:
+    """``data`` as ``model`` (a pydantic model). Raises Invalid (422)."""
     from pydantic import ValidationError
 
-    data = request.data
-    if data is None:
-        raise invalid(["body"], "Field required", "missing")
     try:
-        return model.model_validate(data, **context)  # type: ignore[attr-defined]
+        return model.model_validate(data)  # type: ignore[attr-defined]
     except ValidationError as error:
         raise from_pydantic(error) from None
     except (TypeError, AttributeError, KeyError, RecursionError):

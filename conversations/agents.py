@@ -2,15 +2,16 @@
 
 from typing import Any
 
+from agentserver.auth.doors import Principal
+from agentserver.configuration import services as configuration
 from agentserver.errors import invalid
 
 
-def of_request(request: Any) -> Any:
-    """The SDK agent for ``request`` (StartConversationRequest). Raises Invalid (422)."""
-    from openhands.sdk.settings.model import validate_agent_settings
-    from pydantic import ValidationError
+def launched(*, request: Any, principal: Principal) -> tuple[Any, Any]:
+    """The SDK agent for ``request`` (StartConversationRequest), and the profile it came from or None.
 
-    from agentserver.errors import from_pydantic
+    Raises Invalid (422), NotFound (404) for a profile that is not there.
+    """
     from conversations import building
 
     building.register(
@@ -19,14 +20,11 @@ def of_request(request: Any) -> Any:
             "agent_definitions": [d.model_dump(mode="json") for d in request.agent_definitions],
         }
     )
-    try:
-        agent = request.agent or validate_agent_settings(request.agent_settings).create_agent()
-    except ValidationError as error:
-        raise from_pydantic(error, ("body", "agent_settings")) from None
-    except (TypeError, ValueError):
-        raise invalid(["body", "agent_settings"], "No agent can be built from these settings.") from None
-    _check_tools(agent, {tool.name for tool in request.client_tools})
-    return agent
+    made = configuration.launched_agent(
+        principal=principal, request=request, client_tools=request.client_tools
+    )
+    _check_tools(made.agent, {tool.name for tool in request.client_tools})
+    return made.agent, made.profile
 
 
 def _check_tools(agent: Any, client_tools: set[str]) -> None:

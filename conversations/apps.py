@@ -6,7 +6,7 @@ class ConversationsConfig(AppConfig):
 
     def ready(self) -> None:
         from agentserver import lifespan
-        from conversations import recovery
+        from conversations import checks, recovery  # noqa: F401  (checks register themselves)
 
         lifespan.on_start("recovery of conversations", recovery.start)
         lifespan.on_stop("running conversations", recovery.stop)

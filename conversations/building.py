@@ -32,7 +32,13 @@ def persistence_dir() -> str:
 
 
 def create(
-    *, row: Conversation, request: StartConversationRequest, agent: Any, commands: list[Command], lanes: Lanes
+    *,
+    row: Conversation,
+    request: StartConversationRequest,
+    agent: Any,
+    profile: Any,
+    commands: list[Command],
+    lanes: Lanes,
 ) -> Loaded:
     """Build the conversation and insert its row and first commands at once.
 
@@ -40,6 +46,8 @@ def create(
     """
     store = DatabaseFileStore(row.id, epoch=1)
     kept = request.model_dump(mode="json", include=_KEPT, exclude_defaults=True, context={"cipher": sdk.cipher()})
+    if profile is not None:
+        kept["launched_agent_profile"] = profile.model_dump(mode="json")
     row.request = orjson.dumps(kept).decode()
     conversation = _conversation(
         store,
@@ -64,7 +72,7 @@ def create(
     except BaseException:
         conversation.close()
         raise
-    loaded = Loaded(store, conversation, lanes)
+    loaded = Loaded(store, conversation, lanes, kept)
     loaded.wants_title = titles.wanted(row, kept)
     return loaded
 
@@ -82,7 +90,7 @@ def load(row: Conversation, lanes: Lanes) -> Loaded:
     workspace = LocalWorkspace(working_dir=row.workspace_dir)
     conversation = _conversation(store, row.id, workspace, kept, agent=None, plugins=plugins or None, hook_config=hooks)
     store.describe = lambda: infos.describe(conversation.state, kept)
-    loaded = Loaded(store, conversation, lanes)
+    loaded = Loaded(store, conversation, lanes, kept)
     said = row.events.filter(kind="MessageEvent", source="user").exists()
     loaded.wants_title = not said and titles.wanted(row, kept)
     return loaded

@@ -5,6 +5,7 @@ per loop) are reused, and the number of lanes is the limit of concurrent runs.
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Coroutine
@@ -35,7 +36,17 @@ class Lane:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def close(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        """Cancel what is left on the loop, litellm's workers among it, and end the thread."""
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._cancel_all)
+        self._thread.join(1)
+
+    def _cancel_all(self) -> None:
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        ended = asyncio.gather(*tasks, return_exceptions=True)
+        ended.add_done_callback(lambda _: self.loop.stop())
 
     def _work(self) -> None:
         asyncio.set_event_loop(self.loop)

@@ -28,9 +28,11 @@ INTERRUPTED = "Tool call interrupted before completion. The conversation was pau
 class Loaded:
     """Thread-safe. Methods that touch the SDK's conversation are called on worker threads only."""
 
-    def __init__(self, store: DatabaseFileStore, conversation: RunnerConversation, lanes: Lanes) -> None:
+    def __init__(
+        self, store: DatabaseFileStore, conversation: RunnerConversation, lanes: Lanes, request: dict[str, Any]
+    ) -> None:
         self.id: uuid.UUID = store.conversation_id
-        self.store, self.conversation, self._lanes = store, conversation, lanes
+        self.store, self.conversation, self._lanes, self.request = store, conversation, lanes, request
         self.used_at = time.monotonic()
         # Guards what follows; held for moments and for the statement that settles a run.
         self._mutex = threading.RLock()
@@ -48,6 +50,8 @@ class Loaded:
         self._held_status: ConversationStateUpdateEvent | None = None
         self._told_status = ""
         self.wants_title = False
+        self.goal: Any = None  # the GoalStatus that is pursued
+        self.judging: Future[Any] | None = None
         self.closed = False
         self._connect()
 
@@ -154,6 +158,7 @@ class Loaded:
                 await asyncio.to_thread(self.deliver)
                 taken = self._delivered_intent
                 await self._run_once()
+                await self._judge_goal()
                 if not await asyncio.to_thread(self._wrap_up, taken):
                     break
         except Exception as error:
@@ -180,6 +185,20 @@ class Loaded:
             with self._mutex:
                 self._task = None
 
+    async def _judge_goal(self) -> None:
+        from conversations import goals
+
+        finished = self.conversation.state.execution_status.value == Status.FINISHED
+        with self._mutex:
+            if self.goal is None or not finished or self._stop is not None:
+                return
+            self._task = asyncio.create_task(goals.judge(self), name=f"judge-{self.id.hex}")
+        await asyncio.wait({self._task})
+        with self._mutex:
+            task, self._task = self._task, None
+        if not task.cancelled() and (error := task.exception()):
+            logger.warning("The goal of %s cannot be judged: %s", self.id, type(error).__name__)
+
     def _before_step(self) -> None:
         """With the state lock held, on the lane's loop: note what the step sees, heed a pause."""
         with self._mutex:
@@ -199,8 +218,7 @@ class Loaded:
             status = self.conversation.state.execution_status.value
             if status == Status.RUNNING:  # the run ended without saying how
                 status = self._set_status(Status.ERROR)
-            self._tell_held_status()
-            following = writer.current().call(lambda: intents.settle(self.id, self.store.epoch, status))
+            following = self._settle(status)
             ended = self._run_number
             self.running = following > 0
             if following:
@@ -243,19 +261,48 @@ class Loaded:
         """Recovery: what a dead process left as running is at rest now."""
         self._set_status(status)
 
-    def _tell_held_status(self) -> None:
-        event, self._held_status = self._held_status, None
-        if event is not None:
-            value = getattr(event.value, "value", event.value)
-            if value != self._told_status:
-                self._told_status = value
+    def _settle(self, status: str) -> int:
+        """Show the end of a run: its last events, and in the last one's transaction the row's status.
+
+        Returns the number of the next run if unseen input asks for one, else 0.
+        """
+        asked = Conversation.objects.filter(id=self.id, intent__isnull=False).exists()
+        news = [event for event in (self._take_held_status(), None if asked else self._goal_news()) if event]
+
+        def settle() -> int:
+            return intents.settle(self.id, self.store.epoch, status)
+
+        if not news or asked:
+            for event in news:
                 self.conversation.emit(event)
+            return writer.current().call(settle)
+        for event in news[:-1]:
+            self.conversation.emit(event)
+        with self.store.together(settle) as results:
+            self.conversation.emit(news[-1])
+        return results[-1]
+
+    def _goal_news(self) -> ConversationStateUpdateEvent | None:
+        from conversations import goals
+
+        return goals.ended(self)
+
+    def _take_held_status(self) -> ConversationStateUpdateEvent | None:
+        event, self._held_status = self._held_status, None
+        if event is None:
+            return None
+        value = getattr(event.value, "value", event.value)
+        if value == self._told_status:
+            return None
+        self._told_status = value
+        return event
 
     def _give_up(self) -> None:
         """The run broke off: show an error if the row is still ours."""
         with contextlib.suppress(Exception):
             self._set_status(Status.ERROR)
-            self._tell_held_status()
+            if (event := self._take_held_status()) is not None:
+                self.conversation.emit(event)
             rows = Conversation.objects.filter(id=self.id, run_epoch=self.store.epoch, status=Status.RUNNING)
             writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
 
@@ -323,6 +370,8 @@ class Loaded:
             token.cancel()
         if self._task is not None and self._lane is not None:
             self._lane.loop.call_soon_threadsafe(self._task.cancel)
+        if self.judging is not None:
+            self.judging.cancel()
         # At once: a tool that does not heed Ctrl-C would keep the loop from hearing the cancel.
         threads.waiting().submit(processes.end_commands, self.conversation)
 

@@ -5,7 +5,7 @@ import logging
 import uuid
 
 from agentserver import conf, lifespan, sdk, threads, writer
-from conversations import intents
+from conversations import intents, tmux
 from conversations.models import Conversation, Status
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def recover() -> None:
 
 
 def _bring_to_rest(conversation_id: uuid.UUID) -> None:
-    from conversations import runner
+    from conversations import goals, runner
 
     loaded = runner.current().get(conversation_id)
     state = loaded.conversation.state
@@ -47,6 +47,7 @@ def _bring_to_rest(conversation_id: uuid.UUID) -> None:
     resume = cut_off and conf.current().crash_recovery == "resume"
     if cut_off:
         loaded.force_status(Status.IDLE if resume else Status.ERROR)
+    goals.interrupted_by_crash(loaded)
     status = state.execution_status.value
     rows = Conversation.objects.filter(id=conversation_id)
     writer.current().call(lambda: rows.update(status=status, **({"intent": 0} if resume else {})))
@@ -63,6 +64,8 @@ async def unload_regularly() -> None:
 
 
 async def start() -> None:
+    await threads.run_in(threads.waiting(), tmux.reap)
+    tmux.use_private_directory()
     await threads.run_in(threads.waiting(), recover)
     lifespan.watch(asyncio.create_task(unload_regularly(), name="unload-idle"))
 
@@ -73,3 +76,4 @@ async def stop() -> None:
     from conversations import runner
 
     await threads.run_in(threads.waiting(), runner.current().close, 8.0)
+    await threads.run_in(threads.waiting(), tmux.clean_up)

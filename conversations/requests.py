@@ -4,7 +4,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from openhands.sdk.conversation.types import ConversationTags
-from openhands.sdk.llm import LLM
 from openhands.sdk.secret import SecretSource
 from openhands.sdk.security.analyzer import SecurityAnalyzerBase
 from openhands.sdk.security.confirmation_policy import ConfirmationPolicyBase
@@ -75,14 +74,7 @@ class SetAnalyzer(BaseModel):
 
 
 class SwitchLLM(BaseModel):
-    llm: LLM
-
-    @field_validator("llm", mode="before")
-    @classmethod
-    def _model_is_a_name(cls, value: Any) -> Any:
-        if isinstance(value, dict) and "model" in value and not isinstance(value["model"], str):
-            raise ValueError("llm.model should be a string")
-        return value
+    llm: dict[str, Any]
 
 
 class SwitchProfile(BaseModel):

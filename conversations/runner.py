@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agentserver import threads, writer
 from agentserver.errors import NotFound
-from conversations import building, intents, lanes
+from conversations import building, goals, intents, lanes  # noqa: F401  (goals registers its command)
 from conversations.lanes import Lane
 from conversations.loaded import Loaded
 from conversations.models import Conversation, Status

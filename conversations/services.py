@@ -5,6 +5,7 @@ contending), then tells the dispatcher. What is recorded is carried out even if 
 """
 
 import uuid
+from pathlib import Path
 from typing import Any, Literal
 
 import orjson
@@ -13,7 +14,9 @@ from django.utils import timezone
 
 from agentserver import live, threads, writer
 from agentserver.auth.doors import Principal
+from agentserver.configuration import services as configuration
 from agentserver.errors import BadGateway, Conflict, NotFound, Problem, invalid
+from agentserver.workspace import worktrees
 from conversations import commands, dispatch, intents
 from conversations.models import Command, Conversation, Status
 
@@ -40,13 +43,19 @@ def start(*, request: Any, principal: Principal) -> tuple[Conversation, bool]:
     if (existing := _existing(conversation_id, principal)) is not None:
         return existing, False
     _check_parent(request, principal)
-    agent = agents.of_request(request)
+    agent, profile = agents.launched(request=request, principal=principal)
     lane = dispatch.reserve() if request.initial_message else None
-    row = _new_row(conversation_id, request, principal, running=lane is not None)
     try:
-        runner = dispatch.runner()
-        first = _first_commands(conversation_id, request)
-        loaded = building.create(row=row, request=request, agent=agent, commands=first, lanes=runner.lanes)
+        request = _in_worktree(conversation_id, request)
+        row = _new_row(conversation_id, request, principal, running=lane is not None)
+        loaded = building.create(
+            row=row,
+            request=request,
+            agent=agent,
+            profile=profile,
+            commands=_first_commands(conversation_id, request),
+            lanes=dispatch.runner().lanes,
+        )
     except IntegrityError:
         dispatch.release(lane)
         if (existing := _existing(conversation_id, principal)) is None:
@@ -55,10 +64,22 @@ def start(*, request: Any, principal: Principal) -> tuple[Conversation, bool]:
     except BaseException:
         dispatch.release(lane)
         raise
-    runner.adopt(loaded)
+    dispatch.runner().adopt(loaded)
     if lane is not None:
         loaded.start(lane, row.run_number)
     return row, True
+
+
+def _in_worktree(conversation_id: uuid.UUID, request: Any) -> Any:
+    """The request with a worktree as its workspace, if it asks for one and git can make it."""
+    if not request.worktree:
+        return request
+    directory = Path(request.workspace.working_dir)
+    made = worktrees.create(directory=directory, conversation_id=conversation_id, options=request.worktree_options)
+    if made is None:
+        return request
+    workspace = request.workspace.model_copy(update={"working_dir": str(made.directory)})
+    return request.model_copy(update={"workspace": workspace})
 
 
 def _existing(conversation_id: uuid.UUID, principal: Principal) -> Conversation | None:
@@ -215,17 +236,23 @@ def delete(*, row: Conversation) -> None:
     dispatch.forget(row.id, number)
     live.end(row.group, GONE)
     writer.current().call(lambda: Conversation.objects.filter(id=row.id).delete())
+    worktrees.remove(conversation_id=row.id)
 
 
-def switch_llm(*, row: Conversation, llm: Any) -> None:
-    """The next model call uses ``llm`` (an SDK LLM with its plain key)."""
-    payload = llm.model_dump(mode="json", context={"expose_secrets": True}, exclude_none=True)
-    ask(row=row, kind="switch_llm", payload=payload)
+def switch_llm(*, row: Conversation, llm: Any, principal: Principal) -> None:
+    """The next model call uses ``llm``, a client's description of one. Raises Invalid (422)."""
+    _switch(row, configuration.llm_of_request(principal=principal, llm=llm))
 
 
 def switch_profile(*, row: Conversation, name: str, principal: Principal) -> None:
     """The same with a stored profile. Raises NotFound."""
-    raise NotFound("There is no such profile.")
+    llm = configuration.llm_of_profile(principal=principal, name=name)
+    _switch(row, llm.model_copy(update={"usage_id": f"profile:{name}"}))
+
+
+def _switch(row: Conversation, llm: Any) -> None:
+    payload = llm.model_dump(mode="json", context={"expose_secrets": True}, exclude_none=True)
+    ask(row=row, kind="switch_llm", payload=payload)
 
 
 def switch_acp_model(*, row: Conversation, model: str) -> None:

@@ -6,19 +6,18 @@ import orjson
 from openhands.sdk.agent.base import AgentBase
 from openhands.sdk.conversation.request import StartChildConversationRequest, StartConversationRequest
 from openhands.sdk.workspace import LocalWorkspace
-from rest_framework.request import Request
 
 from agentserver import api, sdk
 from agentserver.auth.doors import Principal
+from agentserver.configuration import services as configuration
 from agentserver.errors import invalid
 from conversations import services
 from conversations.models import Conversation
 from conversations.requests import _strings
 
 
-def parsed(request: Request) -> StartConversationRequest:
+def parsed(body: Any, principal: Principal) -> StartConversationRequest:
     """The body of a create request. Raises Invalid (422), without the values it refuses."""
-    body = request.data
     if not isinstance(body, dict):
         raise invalid(["body"], "Input should be an object", "dict_type")
     body = dict(body)
@@ -31,16 +30,11 @@ def parsed(request: Request) -> StartConversationRequest:
             raise invalid(["body", "tags"], str(error)) from None
     if not isinstance(body.get("workspace"), dict) or not body["workspace"].get("working_dir"):
         raise invalid(["body", "workspace", "working_dir"], "Field required", "missing")
-    request._full_data = body
-    wanted = api.parse(request, StartConversationRequest, context=_context(body))
+    body = configuration.with_own_secrets(principal=principal, payload=configuration.decrypted(body))
+    wanted = api.validated(body, StartConversationRequest)
     if wanted.initial_message is not None and wanted.initial_message.role != "user":
         raise invalid(["body", "initial_message", "role"], "Only messages of the user are accepted", "literal_error")
     return wanted
-
-
-def _context(body: dict[str, Any]) -> dict[str, Any]:
-    """Values that this server encrypted for an untrusted client come back as they are."""
-    return {"cipher": sdk.cipher()} if body.get("secrets_encrypted") else {}
 
 
 def child(*, parent: Conversation, wanted: StartChildConversationRequest, principal: Principal) -> dict[str, Any]:
@@ -52,6 +46,7 @@ def child(*, parent: Conversation, wanted: StartChildConversationRequest, princi
         agent=agent,
         workspace=LocalWorkspace(working_dir=parent.workspace_dir),
         parent_conversation_id=parent.id,
+        worktree=wanted.isolation == "worktree",
         autotitle=wanted.title is None,
         initial_message={"role": "user", "content": [{"type": "text", "text": wanted.task}]},
     )
@@ -65,5 +60,5 @@ def child(*, parent: Conversation, wanted: StartChildConversationRequest, princi
         "title": wanted.title,
         "url": None,
         "workspace": row.workspace_dir,
-        "isolation": "shared",
+        "isolation": "shared" if row.workspace_dir == parent.workspace_dir else "worktree",
     }

@@ -91,6 +91,19 @@ class DatabaseFileStore(FileStore):
         finally:
             self._delivering.number = None
 
+    @contextmanager
+    def together(self, run: Callable[[], Any]) -> Iterator[list[Any]]:
+        """Within it, the event this thread appends is committed in one transaction with ``run``.
+
+        Yields a list that holds what ``run`` returned, last, once the event is written.
+        """
+        results: list[Any] = []
+        self._delivering.also = lambda: results.append(run())
+        try:
+            yield results
+        finally:
+            self._delivering.also = None
+
     # FileStore
 
     def write(self, path: str, contents: str | bytes) -> None:
@@ -149,7 +162,7 @@ class DatabaseFileStore(FileStore):
 
     def _write_event(self, sequence: int, event_id: str, payload: str) -> None:
         columns = texts.columns(payload)
-        number = getattr(self._delivering, "number", None)
+        number, also = getattr(self._delivering, "number", None), getattr(self._delivering, "also", None)
         changes: dict[str, Any] = {"next_sequence": sequence + 1}
         if columns["kind"] != "ConversationStateUpdateEvent":
             changes["leaf_event_id"] = event_id  # never behind the log, whenever the process dies
@@ -165,6 +178,8 @@ class DatabaseFileStore(FileStore):
             event.save(force_insert=True)
             if number is not None:
                 Command.objects.filter(number=number).delete()
+            if also is not None:
+                also()
 
         writer.current().call(
             operation, lambda _: live.ring(self.group, sequence, payload, previous=sequence - 1)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 from django.db import close_old_connections
 
 from agentserver import writer
+from agentserver.auth.doors import Principal
+from agentserver.configuration import services as configuration
+from agentserver.errors import Problem
 from conversations.models import Conversation
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ def wanted(row: Conversation, request: dict[str, Any]) -> bool:
 def make(loaded: "Loaded") -> None:
     """Ask the model, fall back to the message's beginning; never replaces a title. Worker thread."""
     try:
-        title = loaded.conversation.generate_title(max_length=LENGTH)
+        title = loaded.conversation.generate_title(llm=_model(loaded), max_length=LENGTH)
         rows = Conversation.objects.filter(id=loaded.id, title__isnull=True)
         writer.current().call(lambda: rows.update(title=title))
         if not loaded.closed:
@@ -33,3 +36,15 @@ def make(loaded: "Loaded") -> None:
         logger.warning("No title for %s: %s", loaded.id, type(error).__name__)
     finally:
         close_old_connections()
+
+
+def _model(loaded: "Loaded") -> Any:
+    """The model of the profile that the conversation names for titles; None for the agent's own."""
+    name = loaded.request.get("title_llm_profile")
+    if not name:
+        return None
+    owner_id = Conversation.objects.values_list("owner_id", flat=True).get(id=loaded.id)
+    try:
+        return configuration.llm_of_profile(principal=Principal(operator=owner_id is None, user_id=owner_id), name=name)
+    except Problem:
+        return None

@@ -58,8 +58,9 @@ class ConversationViewSet(ConversationBase):
         from conversations import starts
 
         activity.touch()
-        wanted = starts.parsed(request)
-        row, new = services.start(request=wanted, principal=principal_of(request))
+        principal = principal_of(request)
+        wanted = starts.parsed(request.data, principal)
+        row, new = services.start(request=wanted, principal=principal)
         return Response(infos.info(row, include_skills), status=201 if new else 200)
 
     def search(self, request: Request) -> Response:
@@ -150,8 +151,8 @@ class ConversationViewSet(ConversationBase):
 
     def switch_llm(self, request: Request, conversation_id: str) -> Response:
         row = self.row(request, conversation_id, "id", "status")
-        llm = api.parse(request, self._models().SwitchLLM, context={"cipher": sdk.cipher()}).llm
-        services.switch_llm(row=row, llm=llm)
+        llm = api.parse(request, self._models().SwitchLLM).llm
+        services.switch_llm(row=row, llm=llm, principal=principal_of(request))
         return Response(SUCCESS)
 
     def switch_profile(self, request: Request, conversation_id: str) -> Response:
