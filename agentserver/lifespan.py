@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from agentserver import sdk, threads, writer
+from agentserver import environment, sdk, threads, writer
 from agentserver.live import hub
 
 logger = logging.getLogger(__name__)
@@ -52,6 +52,7 @@ def _report(task: asyncio.Task[None]) -> None:
 
 async def startup() -> None:
     """Bind the hub and begin every part; returns at once, so that ``/alive`` answers."""
+    environment.withdraw()
     hub.bind(asyncio.get_running_loop())
     writer.current().start()
     sdk.start()
