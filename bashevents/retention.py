@@ -1,0 +1,139 @@
+"""Pruning: old events go in batches so small that no writer waits for them, then their space.
+
+Every batch is an operation of the writer thread, so that within the server it takes its turn with
+all other writes. From another process, such as cron's, the pauses let the server's writes in.
+"""
+
+import datetime
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from agentserver import writer
+from bashevents.models import BashEvent
+from bashevents.querysets import BashEventQuerySet
+
+logger = logging.getLogger(__name__)
+
+BATCH = 500
+"""Rows of a batch unless told otherwise."""
+BATCH_SIZE = 8 * 1024 * 1024
+"""Characters of a batch."""
+BATCH_SECONDS = 0.04
+"""What a batch should take; it shrinks when it takes longer. A writer may meet two in a row."""
+FEWEST = 20
+PAUSE = 1.0
+"""Pause after a batch, in times of what it took."""
+VACUUM_PAGES = 256
+"""Pages given back at once: a MiB."""
+
+_BEGINNING = (datetime.datetime.min.replace(tzinfo=datetime.UTC), 0)
+
+
+@dataclass
+class Pruning:
+    """One pass over what is older than ``cutoff``. ``ended`` breaks it off after a batch."""
+
+    cutoff: datetime.datetime
+    batch_size: int = BATCH
+    events: BashEventQuerySet = field(default_factory=BashEvent.objects.all)
+    progress: Callable[[int], None] | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+    deleted: int = 0
+
+    def run(self) -> int:
+        """Delete; how many events. Waits in between: for a thread that has nothing else to do."""
+        position, rows = _BEGINNING, self.batch_size
+        while not self.ended.is_set():
+            window = self._window(position, rows)
+            if not window:
+                break
+            position = window[-1][:2]
+            rows = self._sized(rows, self._timed(self._delete, [row[1] for row in window]))
+        if self.deleted:
+            self._give_back_space()
+        return self.deleted
+
+    def _window(
+        self, position: tuple[datetime.datetime, int], rows: int
+    ) -> list[tuple[datetime.datetime, int, int]]:
+        """The next old events, prunable or not: what one look costs does not depend on how many are kept."""
+        old = self.events.filter(timestamp__lt=self.cutoff).past(position, newest_first=False)
+        window = list(old.in_order().values_list("timestamp", "id", "size")[:rows])
+        sizes = itertools.accumulate(row[2] for row in window)
+        return [row for row, size in zip(window, sizes, strict=True) if size <= BATCH_SIZE] or window[:1]
+
+    def _delete(self, numbers: list[int]) -> None:
+        # What is prunable stays so: it may be looked up outside the transaction that deletes it.
+        prunable = BashEvent.objects.filter(id__in=numbers).prunable(self.cutoff).values_list("id", flat=True)
+        if found := list(prunable):
+            count = self._write(lambda: BashEvent.objects.filter(id__in=found).delete()[0])
+            self.deleted += count
+            if self.progress is not None:
+                self.progress(count)
+
+    def _write(self, operation: Callable[[], int]) -> int:
+        return writer.current().call(operation)
+
+    def _timed(self, work: Callable[..., object], *args: object) -> float:
+        """Do ``work``, then leave the database to others for as long as it took; that time."""
+        began = time.monotonic()
+        work(*args)
+        took = time.monotonic() - began
+        self.ended.wait(took * PAUSE)
+        return took
+
+    def _sized(self, rows: int, took: float) -> int:
+        """Rows of the next batch, after one of ``rows`` that took so many seconds."""
+        wanted = int(rows * min(BATCH_SECONDS / max(took, 0.001), 2))
+        return max(min(wanted, self.batch_size), min(FEWEST, self.batch_size))
+
+    def _give_back_space(self) -> None:
+        """Shorten the files of SQLite. PostgreSQL reuses the space itself (autovacuum)."""
+        if connection.vendor != "sqlite":
+            return
+        free = _free_pages()
+        while free and not self.ended.is_set():
+            self._timed(self._write, _vacuum_some)
+            left = _free_pages()
+            if left >= free:  # not an incremental database, or others fill it faster
+                break
+            free = left
+        _shorten_log()
+
+
+def _free_pages() -> int:
+    with connection.cursor() as cursor:
+        return cursor.execute("PRAGMA freelist_count").fetchone()[0]
+
+
+def _vacuum_some() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
+    return VACUUM_PAGES
+
+
+def _shorten_log() -> None:
+    """Copy the write-ahead log into the database and empty its file, unless a reader needs it."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()  # most of the work, in nobody's way
+        timeout = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+        cursor.execute("PRAGMA busy_timeout=50").fetchall()  # writers wait while it waits for readers
+        try:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout={timeout}").fetchall()
+
+
+def interval(retention: float) -> float:
+    """Seconds between two prunings by the server.
+
+    The reference waits max(60, retention / 2); sooner is what a short retention asks for, and costs
+    one look at an index.
+    """
+    return min(max(retention / 2, 1), 60)
