@@ -5,8 +5,6 @@ import concurrent.futures
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from django.core.exceptions import RequestAborted
-
 from agentserver.errors import Problem
 
 SILENCE_SECONDS = 60
@@ -18,6 +16,10 @@ class Stalled(Problem):
     sentence = "The body of the request stopped arriving. Send it again."
 
 
+class BrokenOff(Problem):
+    code, sentence = "broken_off", "The body of the request broke off. Send it again."
+
+
 class ArrivingBody:
     """A file-like body. ``read`` is for the view's thread; what is not read stays with the client."""
 
@@ -26,7 +28,7 @@ class ArrivingBody:
         self._buffer, self._ended = bytearray(), False
 
     def read(self, size: int | None = -1) -> bytes:
-        """Up to ``size`` bytes, fewer only at the end. Raises RequestAborted, Stalled. Never on the loop."""
+        """Up to ``size`` bytes, fewer only at the end. Raises BrokenOff, Stalled. Never on the loop."""
         everything = size is None or size < 0
         while not self._ended and (everything or len(self._buffer) < size):
             self._take(self._next())
@@ -47,6 +49,6 @@ class ArrivingBody:
 
     def _take(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.disconnect":
-            raise RequestAborted
+            raise BrokenOff()
         self._buffer += message.get("body", b"")
         self._ended = not message.get("more_body", False)
