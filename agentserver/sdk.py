@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import time
+import warnings
 from typing import Any
 
 from agentserver import bootstrap, conf, keys  # noqa: F401  (bootstrap comes before the SDK)
@@ -48,7 +49,15 @@ def load() -> None:
             importlib.import_module("openhands.tools.preset.default")
         for name in _PRELOADED:
             importlib.import_module(name)
+        _quieten()
         _ready.set()
+
+
+def _quieten() -> None:
+    """Keep two things out of the log that say nothing: once a model call each."""
+    warnings.filterwarnings("ignore", message="Cost calculation failed")  # a model without a known price
+    # litellm has one logging worker, which moves to the loop that calls it: lanes have one each.
+    logging.getLogger("asyncio").addFilter(lambda record: "LoggingWorker" not in record.getMessage())
 
 
 def ready() -> bool:

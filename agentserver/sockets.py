@@ -145,8 +145,8 @@ class TailingConsumer(AsyncWebsocketConsumer):
                 if self.tail.closing is not None:
                     await self.close(self.tail.closing)
                     return
-        except asyncio.CancelledError:
-            raise
+        except OSError:
+            pass  # the client has gone; its disconnect message is on the way
         except Exception:
             logger.exception("A socket ended by an error")
             await self.close(1011)

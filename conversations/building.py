@@ -13,7 +13,7 @@ from agentserver.errors import invalid
 from conversations import infos, streams, titles
 from conversations.lanes import Lanes
 from conversations.loaded import Loaded
-from conversations.models import Command, Conversation
+from conversations.models import Command, Conversation, Status
 from conversations.sdkconversation import RunnerConversation
 from conversations.store import DatabaseFileStore
 
@@ -90,6 +90,8 @@ def load(row: Conversation, lanes: Lanes) -> Loaded:
     workspace = LocalWorkspace(working_dir=row.workspace_dir)
     conversation = _conversation(store, row.id, workspace, kept, agent=None, plugins=plugins or None, hook_config=hooks)
     store.describe = lambda: infos.describe(conversation.state, kept)
+    if row.status in (Status.RUNNING, Status.WAITING):
+        conversation.keep_open_calls()
     loaded = Loaded(store, conversation, lanes, kept)
     said = row.events.filter(kind="MessageEvent", source="user").exists()
     loaded.wants_title = not said and titles.wanted(row, kept)

@@ -19,7 +19,7 @@ def recover() -> None:
 
     For the one process on its database: any row that says running is stale. Worker thread.
     """
-    sdk.require()
+    sdk.load()
     for conversation_id in Conversation.objects.running().values_list("id", flat=True):
         try:
             _bring_to_rest(conversation_id)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from openhands.sdk.context.view import View
 from openhands.sdk.conversation.impl.local_conversation import LocalConversation
 from openhands.sdk.conversation.state import ConversationState
 from openhands.sdk.event import AgentErrorEvent
@@ -34,6 +35,15 @@ class RunnerConversation(LocalConversation):
     def emit(self, event: Any) -> None:
         """Record an event as the SDK would. Not on the lane's loop unless a run calls it there."""
         self._on_event(event)
+
+    def keep_open_calls(self) -> None:
+        """After loading: let the view have tool calls that have no result yet.
+
+        Loading drops them, and a result that comes later would then stand without its call, which
+        models refuse. An empty view is filled from the branch as it is.
+        """
+        with self._state as state:
+            state._view, state._view_branch_leaf = View(), None
 
     def answer_orphans(self, error: str) -> None:
         """An AgentErrorEvent for each tool call of the active branch that has no result."""
