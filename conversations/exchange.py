@@ -31,6 +31,10 @@ class Unusable(Exception):
     """A directory that cannot be imported; its text says what is wrong with it."""
 
 
+class AlreadyHere(Unusable):
+    """A conversation with this id is stored already; it is left as it is."""
+
+
 @dataclass(frozen=True)
 class File:
     """A file's name within the conversation's directory, and its JSON."""
@@ -114,11 +118,11 @@ def write(row: Conversation, directory: Path, beside: Path, change: Any = None) 
 def read(directory: Path, beside: Path) -> Conversation:
     """Store the conversation of a directory; its other files go to ``beside``. Needs the SDK.
 
-    Raises Unusable; then nothing is stored. A conversation that was running says so until recovery.
+    Raises Unusable, AlreadyHere; then nothing is stored. A conversation that was running says so until recovery.
     """
     row = _row(directory)
     if Conversation.objects.filter(pk=row.pk).exists():
-        raise Unusable("a conversation with this id is here already")
+        raise AlreadyHere("a conversation with this id is here already")
     paths = _event_paths(directory / EVENTS)
     row.next_sequence = len(paths)
     with transaction.atomic():

@@ -92,3 +92,8 @@ def _spellings(value: str) -> set[str]:
         once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
         spellings |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1]}
     return spellings
+
+
+def sealed_for_others(stored: Iterable[str]) -> bool:
+    """Whether some secret was encrypted with a key that this installation does not have. Needs the SDK."""
+    return any(sdk.decrypt(token) is None for text in stored for token in _TOKEN.findall(text))

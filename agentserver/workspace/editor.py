@@ -10,10 +10,10 @@ from contextlib import suppress
 from urllib.parse import quote
 
 from agentserver import conf
+from agentserver.environment import child_environment
 from agentserver.errors import Problem
 
 PROGRAMS = ("openvscode-server", "code-server")
-_OURS = ("OH_", "SESSION_API_KEY", "DATABASE_URL", "REDIS_URL")
 
 
 class Disabled(Problem):
@@ -74,7 +74,7 @@ class Editor:
         else:  # code-server knows no token: it asks for a session key, or stays on this machine
             host = "0.0.0.0" if keys else "127.0.0.1"  # noqa: S104
             options = ["--bind-addr", f"{host}:{port}", "--auth", "password" if keys else "none"]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
+        environment = child_environment()
         if keys:
             environment["PASSWORD"] = keys[0]
         return subprocess.Popen(

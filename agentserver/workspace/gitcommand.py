@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from agentserver.environment import child_environment
 from agentserver.errors import Problem
 
 TIMEOUT_SECONDS = 30
@@ -103,7 +104,7 @@ def _start(
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in child_environment().items() if not name.startswith("GIT_")}
     return {
         **kept,
         "GIT_TERMINAL_PROMPT": "0",
