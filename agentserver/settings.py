@@ -7,6 +7,7 @@ from pathlib import Path
 import dj_database_url
 
 from agentserver import bootstrap, conf, keys  # noqa: F401  (bootstrap comes before the SDK)
+from agentserver.front import prefix
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIGURATION = conf.current()
@@ -27,6 +28,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "channels",
     "agentserver",
     "agentserver.workspace",
@@ -144,7 +146,16 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # ?format= belongs to the archives
 }
-SPECTACULAR_SETTINGS = {"TITLE": "Agent Server", "VERSION": "1.58.2", "SERVE_INCLUDE_SCHEMA": False}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "OpenHands Agent Server",
+    "VERSION": "1.58.2",
+    "DEFAULT_GENERATOR_CLASS": "agentserver.openapi.generator.Generator",
+    "POSTPROCESSING_HOOKS": ["agentserver.openapi.generator.complete"],
+    # Scripts of the documentation pages come from this server, not from a CDN.
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
 
 # JSON bodies are measured by api.py, in our own unit and with our own answer.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
@@ -152,7 +163,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = None
 USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = False
-STATIC_URL = "/static/"
+# Links carry the path that a proxy shows the server under (OH_WEB_URL); requests come without it.
+FORCE_SCRIPT_NAME = prefix.path() or None
+STATIC_URL = f"{prefix.path()}/static/"
+STATICFILES_DIRS = [folder for folder in [CONFIGURATION.static_files_path] if folder and folder.is_dir()]
 STATIC_ROOT = DATA_DIR / "static"
 APPEND_SLASH = False
 SESSION_COOKIE_HTTPONLY = True

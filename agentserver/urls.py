@@ -6,17 +6,21 @@ from django.urls import include, path
 from agentserver import views
 from agentserver.auth import pages
 from agentserver.catalog.urls import outside_api
+from agentserver.openapi import views as openapi
 
 handler400 = "agentserver.errors.bad_request"
 handler404 = "agentserver.errors.page_not_found"
 handler500 = "agentserver.errors.server_error"
 
 urlpatterns = [
-    path("", views.ServerInfoView.as_view()),
+    path("", views.RootView.as_view()),
     path("alive", views.AliveView.as_view()),
     path("health", views.HealthView.as_view()),
     path("ready", views.ReadyView.as_view()),
     path("server_info", views.ServerInfoView.as_view()),
+    path("openapi.json", openapi.OpenAPIView.as_view()),
+    path("docs", openapi.SwaggerView.as_view()),
+    path("redoc", openapi.RedocView.as_view()),
     path("api/", include("agentserver.auth.urls")),
     path("api/", include("bashevents.urls")),
     path("api/", include("agentserver.workspace.urls")),

@@ -1,14 +1,18 @@
 """Is it alive, is it ready, what is it: the routes that need no key."""
 
+import functools
 import sys
 import time
 from importlib import metadata
+from typing import Any
 
-from django.db import connection
+from django.db import DatabaseError, connection
+from django.http import HttpResponseRedirect
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agentserver import activity, lifespan, sdk
+from agentserver import activity, conf, lifespan, sdk
+from agentserver.front import prefix
 
 PROTOCOL_VERSION = "1.58.2"
 """What clients compare with their own needs: they refuse what is not x.y.z and at least 1.28.0."""
@@ -22,66 +26,90 @@ class AliveView(APIView):
 
 
 class HealthView(APIView):
-    """GET: 200; the string is what the reference's clients read."""
+    """GET: 200 once all of the server is there; clients wait for it before they use the server."""
 
     def get(self, request):
-        return Response({"status": "ok"})
+        missing = _missing()
+        return _starting(missing) if missing else Response({"status": "ok"})
 
 
 class ReadyView(APIView):
     """GET: 200 when conversations can run, else 503 with what is missing."""
 
     def get(self, request):
-        missing = lifespan.waiting_for()
-        if not sdk.ready():
-            missing.append(
-                "agent SDK" if sdk.failure() is None else "agent SDK (its import failed, see the log)"
-            )
+        missing = _missing()
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-        except Exception:
+        except DatabaseError:
             missing.append("database")
-        if missing:
-            return Response(
-                {"status": "initializing", "message": f"Waiting for: {', '.join(missing)}"}, status=503
-            )
-        return Response({"status": "ready"})
+        return _starting(missing) if missing else Response({"status": "ready"})
+
+
+def _missing() -> list[str]:
+    missing = lifespan.waiting_for()
+    if not sdk.ready():
+        missing.append("agent SDK" if sdk.failure() is None else "agent SDK (its import failed, see the log)")
+    return missing
+
+
+def _starting(missing: list[str]) -> Response:
+    body = {"status": "initializing", "message": f"Waiting for: {', '.join(missing)}"}
+    response = Response(body, status=503)
+    response._has_been_logged = True  # Django would log an error for every poll
+    return response
+
+
+class RootView(APIView):
+    """GET: the web files, where there are some, else what ``/server_info`` tells."""
+
+    def get(self, request):
+        folder = conf.current().static_files_path
+        if folder is not None and folder.is_dir():
+            return HttpResponseRedirect(f"{prefix.path()}/static/index.html")
+        return Response(_info())
 
 
 class ServerInfoView(APIView):
     """GET: versions, times and abilities."""
 
     def get(self, request):
-        now = time.monotonic()
-        return Response(
-            {
-                "uptime": round(now - lifespan.started_at, 3),
-                "idle_time": round(activity.idle_seconds(), 3),
-                "title": "OpenHands Agent Server",
-                "version": PROTOCOL_VERSION,
-                "implementation": "agentserver (Django)",
-                "implementation_version": "0.1.0",
-                "sdk_version": metadata.version("openhands-sdk"),
-                "tools_version": metadata.version("openhands-tools"),
-                "workspace_version": "unknown",
-                "build_git_sha": "unknown",
-                "build_git_ref": "unknown",
-                "python_version": sys.version,
-                "usable_tools": _usable_tools(),
-                "runtime_idle_timeout_seconds": None,
-                "conversation_runtime": "local",
-                "available_conversation_runtimes": [],
-                "capabilities": [
-                    "conversation_runtime_routes_v1",
-                    "idempotent_conversation_create_v1",
-                ],
-                "app_backend_ingress_url": None,
-                "max_foreground_terminal_timeout_seconds": None,
-                "docs": "/docs",
-                "redoc": "/redoc",
-            }
-        )
+        return Response(_info())
+
+
+def _info() -> dict[str, Any]:
+    now = time.monotonic()
+    return {
+        "uptime": round(now - lifespan.started_at, 3),
+        "idle_time": round(activity.idle_seconds(), 3),
+        "title": "OpenHands Agent Server",
+        "version": PROTOCOL_VERSION,
+        "implementation": "agentserver (Django)",
+        "implementation_version": "0.1.0",
+        "sdk_version": _version("openhands-sdk"),
+        "tools_version": _version("openhands-tools"),
+        "workspace_version": "unknown",
+        "build_git_sha": "unknown",
+        "build_git_ref": "unknown",
+        "python_version": sys.version,
+        "usable_tools": _usable_tools(),
+        "runtime_idle_timeout_seconds": None,
+        "conversation_runtime": "local",
+        "available_conversation_runtimes": [],
+        "capabilities": [
+            "conversation_runtime_routes_v1",
+            "idempotent_conversation_create_v1",
+        ],
+        "app_backend_ingress_url": None,
+        "max_foreground_terminal_timeout_seconds": None,
+        "docs": f"{prefix.path()}/docs",
+        "redoc": f"{prefix.path()}/redoc",
+    }
+
+
+@functools.cache
+def _version(name: str) -> str:
+    return metadata.version(name)
 
 
 def _usable_tools() -> list[str]:
