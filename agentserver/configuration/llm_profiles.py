@@ -110,9 +110,7 @@ def parsed(data: Any, stored: Mapping[str, Any] | None = None) -> Any:
         raise invalid(["body", "llm", "model"], "Input should be a valid string", "string_type")
     before = sealing.opened(stored or {})
     plain = sealing.without_masks(sealing.decrypted(data, ("body", "llm")), before)
-    kept = {
-        field: before[field] for field in secret_fields() if plain.get(field) is None and before.get(field)
-    }
+    kept = {field: before[field] for field in secret_fields() if not plain.get(field) and before.get(field)}
     return LLM.from_persisted({**plain, **kept})
 
 
@@ -145,9 +143,7 @@ def _persisted(
         for field in secret_fields():
             document.pop(field, None)
     elif not model.provider_connection_id:
-        named = {
-            key: value for key, value in sent.items() if value is not None and not sealing.is_mask(value)
-        }
+        named = {key: value for key, value in sent.items() if value and not sealing.is_mask(value)}
         sealing.keep_unopened({field: stored.get(field) for field in secret_fields()}, document, named)
     return document
 
