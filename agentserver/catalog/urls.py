@@ -2,7 +2,7 @@
 
 from django.urls import re_path
 
-from agentserver.catalog.views import agents, canvas, extensions, llms
+from agentserver.catalog.views import agents, canvas, extensions, llms, openai
 
 NAME = r"(?P<name>[^/]+)"
 JOB = r"(?P<job_id>[^/]+)"
@@ -47,4 +47,9 @@ urlpatterns = [
     ),
 ]
 
-outside_api = [re_path(rf"^app-backends/{NAME}/session/?\Z", canvas.AppBackendSessionView.as_view())]
+outside_api = [
+    re_path(rf"^app-backends/{NAME}/session/?\Z", canvas.AppBackendSessionView.as_view()),
+    re_path(r"^v1/models/?\Z", openai.ModelsView.as_view()),
+    re_path(r"^v1/chat/completions/?\Z", openai.ChatView.as_view()),
+    re_path(r"^v1/responses/?\Z", openai.ResponsesView.as_view()),
+]
