@@ -45,12 +45,18 @@ def load() -> None:
         os.environ.setdefault("OH_PERSISTENCE_DIR", str(conf.current().persistence_dir.absolute()))
         importlib.import_module("openhands.sdk")
         if conf.current().preload_tools:
-            importlib.import_module("openhands.tools")
-            importlib.import_module("openhands.tools.preset.default")
+            _load_tools()
         for name in _PRELOADED:
             importlib.import_module(name)
         _quieten()
         _ready.set()
+
+
+@functools.cache
+def _load_tools() -> None:
+    """Register the agent's tools: at start, or when the SDK is first needed."""
+    importlib.import_module("openhands.tools")
+    importlib.import_module("openhands.tools.preset.default")
 
 
 def _quieten() -> None:
@@ -71,8 +77,12 @@ def failure() -> BaseException | None:
 
 def require() -> None:
     """Wait until the SDK is there. Raises Unavailable (503). Never call on an event loop."""
-    if _ready.is_set():
-        return
+    if not _ready.is_set():
+        _wait_or_load()
+    _load_tools()
+
+
+def _wait_or_load() -> None:
     if threading.current_thread().name.startswith(("request", "waiting")):
         if not _ready.wait(WAIT_SECONDS):
             raise Unavailable()

@@ -115,6 +115,7 @@ def _version(name: str) -> str:
 def _usable_tools() -> list[str]:
     if not sdk.ready():
         return []
+    sdk.require()
     from openhands.sdk.tool import is_tool_usable, list_registered_tools
 
     return [name for name in list_registered_tools() if is_tool_usable(name)]

@@ -1,0 +1,28 @@
+"""Migrations at start, on SQLite: looked at every time, run only where some are missing."""
+
+import fcntl
+
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from agentserver import conf
+
+
+def migrate_if_needed() -> None:
+    """Bring the tables up to date; on PostgreSQL that is the operator's step, as many processes share it."""
+    if connection.vendor != "sqlite":
+        return
+    try:
+        # Two servers that start on one directory take turns.
+        with (conf.current().persistence_dir / "migrate.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _missing():
+                call_command("migrate", verbosity=0, interactive=False)
+    finally:
+        connection.close()
+
+
+def _missing() -> bool:
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
