@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentserver import conf, sdk
-from agentserver.auth import doors
+from agentserver.auth import keys
 from agentserver.configuration import sealing
 from agentserver.configuration.merging import merged, merged_keeping_nulls
 from agentserver.configuration.models import Settings
@@ -126,4 +126,4 @@ def _context(expose: str | None) -> dict[str, Any]:
 
 def encryption_is_set_up() -> bool:
     """Whether clients may be handed encrypted secrets: where nobody must show a key, none is."""
-    return bool(conf.current().secret_key) or doors.keys_required()
+    return bool(conf.current().secret_key) or keys.required()
