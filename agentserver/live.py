@@ -107,7 +107,9 @@ class Hub:
 
     # Any thread
 
-    def ring(self, group: str, sequence: int | None, payload: str | None = None, *, previous: int | None = None) -> None:
+    def ring(
+        self, group: str, sequence: int | None, payload: str | None = None, *, previous: int | None = None
+    ) -> None:
         """Rows of ``group`` up to ``sequence`` are committed. Never blocks, never raises."""
         size = len(payload) if payload is not None else 0
         if sequence is not None and size > PAYLOAD_LIMIT:

@@ -1,8 +1,8 @@
 """Conversations and events in the admin: read-only, as the rows are the record."""
 
 from django.contrib import admin, messages
-from django.utils.html import format_html
 from django.urls import reverse
+from django.utils.html import format_html
 
 from agentserver.auth.doors import OPERATOR
 from agentserver.errors import Problem
@@ -22,6 +22,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     def has_change_permission(self, request, obj=None):
         return False
 
+    def get_readonly_fields(self, request, obj=None):
+        return self.get_fields(request, obj)
+
 
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnlyAdmin):
@@ -29,8 +32,17 @@ class ConversationAdmin(ReadOnlyAdmin):
     list_filter = ["status"]
     search_fields = ["id__exact", "title"]
     ordering = ["-updated_at", "-id"]
-    fields = ["id", "title", "status", "owner", "workspace_dir", "tags", "created_at", "updated_at", "events_link"]
-    readonly_fields = fields
+    fields = [
+        "id",
+        "title",
+        "status",
+        "owner",
+        "workspace_dir",
+        "tags",
+        "created_at",
+        "updated_at",
+        "events_link",
+    ]
     actions = ["pause", "interrupt"]
 
     def get_queryset(self, request):
@@ -39,7 +51,9 @@ class ConversationAdmin(ReadOnlyAdmin):
     @admin.display(description="Events")
     def events_link(self, row):
         address = reverse("admin:conversations_event_changelist")
-        return format_html('<a href="{}?conversation__id__exact={}">{}</a>', address, row.id, row.next_sequence)
+        return format_html(
+            '<a href="{}?conversation__id__exact={}">{}</a>', address, row.id, row.next_sequence
+        )
 
     @admin.action(description="Pause")
     def pause(self, request, queryset):
@@ -49,8 +63,8 @@ class ConversationAdmin(ReadOnlyAdmin):
     def interrupt(self, request, queryset):
         self._stop(request, queryset, "interrupt")
 
-    def delete_model(self, request, row):
-        services.delete(row=row)
+    def delete_model(self, request, obj):
+        services.delete(row=obj)
 
     def delete_queryset(self, request, queryset):
         for row in queryset:
@@ -71,7 +85,6 @@ class EventAdmin(ReadOnlyAdmin):
     search_fields = ["event_id__exact", "conversation__id__exact"]
     ordering = ["-id"]
     fields = ["conversation", "sequence", "event_id", "kind", "source", "timestamp", "payload"]
-    readonly_fields = fields
 
     def get_queryset(self, request):
         rows = super().get_queryset(request)

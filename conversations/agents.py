@@ -30,6 +30,10 @@ def launched(*, request: Any, principal: Principal) -> tuple[Any, Any]:
 def _check_tools(agent: Any, client_tools: set[str]) -> None:
     from openhands.sdk.tool import list_registered_tools
 
-    unknown = {tool.name for tool in getattr(agent, "tools", [])} - set(list_registered_tools()) - client_tools
+    unknown = (
+        {tool.name for tool in getattr(agent, "tools", [])} - set(list_registered_tools()) - client_tools
+    )
     if unknown:
-        raise invalid(["body", "agent", "tools"], "An agent's tool is not known to this server.", "unknown_tool")
+        raise invalid(
+            ["body", "agent", "tools"], "An agent's tool is not known to this server.", "unknown_tool"
+        )

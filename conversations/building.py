@@ -19,9 +19,10 @@ from conversations.store import DatabaseFileStore
 
 # Kept of a request for loading and display. What the state keeps (agent, secrets, tags) is not here.
 _KEPT = {
-    "worktree", "worktree_options", "user_id", "plugins", "hook_config", "client_tools", "tool_module_qualnames",
-    "agent_definitions", "autotitle", "title_llm_profile", "prompt", "max_iterations", "stuck_detection",
-    "observability_metadata", "observability_tags", "observability_span_name", "observability_parent_span_context",
+    "worktree", "worktree_options", "user_id", "plugins", "hook_config", "client_tools",
+    "tool_module_qualnames", "agent_definitions", "autotitle", "title_llm_profile", "prompt",
+    "max_iterations", "stuck_detection", "observability_metadata", "observability_tags",
+    "observability_span_name", "observability_parent_span_context",
 }  # fmt: skip
 
 
@@ -45,7 +46,9 @@ def create(
     Raises IntegrityError if the id exists; Invalid if the SDK refuses the request.
     """
     store = DatabaseFileStore(row.id, epoch=1)
-    kept = request.model_dump(mode="json", include=_KEPT, exclude_defaults=True, context={"cipher": sdk.cipher()})
+    kept = request.model_dump(
+        mode="json", include=_KEPT, exclude_defaults=True, context={"cipher": sdk.cipher()}
+    )
     if profile is not None:
         kept["launched_agent_profile"] = profile.model_dump(mode="json")
     row.request = orjson.dumps(kept).decode()
@@ -88,7 +91,9 @@ def load(row: Conversation, lanes: Lanes) -> Loaded:
     plugins = [PluginSource.model_validate(source) for source in kept.get("plugins") or []]
     hooks = HookConfig.model_validate(kept["hook_config"]) if kept.get("hook_config") else None
     workspace = LocalWorkspace(working_dir=row.workspace_dir)
-    conversation = _conversation(store, row.id, workspace, kept, agent=None, plugins=plugins or None, hook_config=hooks)
+    conversation = _conversation(
+        store, row.id, workspace, kept, agent=None, plugins=plugins or None, hook_config=hooks
+    )
     store.describe = lambda: infos.describe(conversation.state, kept)
     if row.status in (Status.RUNNING, Status.WAITING):
         conversation.keep_open_calls()
@@ -99,7 +104,11 @@ def load(row: Conversation, lanes: Lanes) -> Loaded:
 
 
 def _conversation(
-    store: DatabaseFileStore, conversation_id: uuid.UUID, workspace: LocalWorkspace, kept: dict[str, Any], **options: Any
+    store: DatabaseFileStore,
+    conversation_id: uuid.UUID,
+    workspace: LocalWorkspace,
+    kept: dict[str, Any],
+    **options: Any,
 ) -> RunnerConversation:
     return RunnerConversation(
         workspace=workspace,
@@ -128,12 +137,16 @@ def register(kept: dict[str, Any]) -> None:
         try:
             importlib.import_module(module)
         except Exception:
-            raise invalid(["body", "tool_module_qualnames"], "A tool's module cannot be imported here.") from None
+            raise invalid(
+                ["body", "tool_module_qualnames"], "A tool's module cannot be imported here."
+            ) from None
     if definitions := kept.get("agent_definitions"):
         from openhands.sdk.subagent.registry import agent_definition_to_factory, register_agent_if_absent
         from openhands.sdk.subagent.schema import AgentDefinition
 
         for definition in map(AgentDefinition.model_validate, definitions):
             register_agent_if_absent(
-                name=definition.name, factory_func=agent_definition_to_factory(definition), description=definition
+                name=definition.name,
+                factory_func=agent_definition_to_factory(definition),
+                description=definition,
             )

@@ -23,14 +23,20 @@ _kinds: dict[str, Callable[["Loaded", Any, int], Any]] = {}
 
 def made(*, conversation_id: uuid.UUID, kind: str, payload: Any, run: bool = False) -> Command:
     """An unsaved command; its payload is encrypted, as it may hold secrets."""
-    return Command(conversation_id=conversation_id, kind=kind, payload=sdk.encrypt(json.dumps(payload)), run=run)
+    return Command(
+        conversation_id=conversation_id, kind=kind, payload=sdk.encrypt(json.dumps(payload)), run=run
+    )
 
 
 def carry_out(loaded: "Loaded", command: Command) -> Any:
     text = sdk.decrypt(command.payload)
     if text is None:
         raise Conflict("What was asked was encrypted with a key this server does not have any more.")
-    return _kinds[command.kind](loaded, json.loads(text), command.number)
+    result = _kinds[command.kind](loaded, json.loads(text), command.number)
+    if command.kind != "message":
+        # The SDK saves what is changed during a step when the step ends; the command is gone by then.
+        loaded.conversation.save()
+    return result
 
 
 def kind(name: str) -> Callable[[Callable[["Loaded", Any, int], Any]], Any]:
@@ -56,14 +62,10 @@ def message(loaded: "Loaded", payload: Any, number: int) -> None:
 
 @kind("secrets")
 def secrets(loaded: "Loaded", payload: Any, number: int) -> None:
-    from openhands.sdk.conversation.request import ConversationConfig
+    from openhands.sdk.secret import SecretSource
 
-    field = ConversationConfig.model_fields["secrets"].annotation
-    from pydantic import TypeAdapter
-
-    values = TypeAdapter(field).validate_python(payload, context={"cipher": sdk.cipher()})
+    values = {name: SecretSource.model_validate(source) for name, source in payload.items()}
     loaded.conversation.update_secrets(values)
-    loaded.conversation.save()
 
 
 @kind("confirmation_policy")
@@ -118,7 +120,6 @@ def navigate(loaded: "Loaded", payload: Any, number: int) -> None:
 @kind("load_plugin")
 def load_plugin(loaded: "Loaded", payload: Any, number: int) -> None:
     loaded.conversation.load_plugin(payload)
-    loaded.conversation.save()
 
 
 @kind("condense")

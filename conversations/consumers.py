@@ -13,7 +13,16 @@ from agentserver.sockets import UNKNOWN, Refused, TailingConsumer
 from conversations import infos, reads, services
 from conversations.models import Conversation, Event, group_of
 
-BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+BOOLEANS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
 
 
 class ConversationConsumer(TailingConsumer):
@@ -64,7 +73,7 @@ class ConversationConsumer(TailingConsumer):
         try:
             await threads.run_in(threads.waiting(), _send, self.conversation_id, self.principal, message)
         except Invalid:
-            await self.send(self.error_frame("ValidationError", "Send {\"role\": \"user\", \"content\": [...]}."))
+            await self.send(self.error_frame("ValidationError", 'Send {"role": "user", "content": [...]}.'))
         except Problem as problem:
             await self.send(self.error_frame(problem.code, str(problem.detail)))
 
@@ -160,7 +169,9 @@ def full_state_event(row: Conversation) -> str:
 
 
 def _event(kind: str, **fields: Any) -> str:
-    head = {"id": str(uuid.uuid4()), "timestamp": datetime.datetime.now().isoformat()}
+    # Local time without zone, as the SDK stamps events.
+    now = datetime.datetime.now()  # noqa: DTZ005
+    head = {"id": str(uuid.uuid4()), "timestamp": now.isoformat()}
     return orjson.dumps({**head, **fields, "kind": kind}).decode()
 
 

@@ -5,7 +5,8 @@ Services call these after their transaction. Nothing here decides; what was aske
 
 import logging
 import uuid
-from concurrent.futures import Future, TimeoutError as FutureTimeout
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any
 
 from agentserver import sdk, threads

@@ -47,7 +47,12 @@ def fork(
 
 
 def _row(
-    source: Conversation, new_id: uuid.UUID, title: Any, tags: Any, from_event_id: str | None, owner_id: int | None
+    source: Conversation,
+    new_id: uuid.UUID,
+    title: Any,
+    tags: Any,
+    from_event_id: str | None,
+    owner_id: int | None,
 ) -> Conversation:
     now = timezone.now()
     return Conversation(
@@ -81,7 +86,11 @@ def _history(source: Conversation, from_event_id: str | None) -> list[Event]:
 
 
 def _fill(
-    target: Conversation, source: Conversation, events: list[Event], reset_metrics: bool, from_event_id: str | None
+    target: Conversation,
+    source: Conversation,
+    events: list[Event],
+    reset_metrics: bool,
+    from_event_id: str | None,
 ) -> None:
     leaf = from_event_id or source.leaf_event_id
     for sequence, event in enumerate(events):
@@ -132,9 +141,11 @@ def _open_calls(events: list[Event], leaf: str | None) -> list[dict[str, Any]]:
         document = orjson.loads(event.payload)
         if event.kind in ("ObservationEvent", "UserRejectObservation", "AgentErrorEvent"):
             answered.add(document["tool_call_id"])
-        elif event.kind == "ActionEvent" and document.get("action") and document["tool_call_id"] not in answered:
+        elif (
+            event.kind == "ActionEvent"
+            and document.get("action")
+            and document["tool_call_id"] not in answered
+        ):
             found.append(document)
         leaf = document.get("parent_id")
     return found[::-1]
-
-

@@ -5,7 +5,7 @@ object on the conversation's row, in the wire's shape of a GoalStatus.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 from openhands.sdk.conversation.goal import GoalController, GoalDone, GoalStatus
@@ -28,8 +28,12 @@ def start(*, row: Conversation, objective: str, max_iterations: int) -> None:
     if not objective.strip():
         raise Problem("The objective must say something.")
     _refuse_while_running(row)
-    goal = GoalStatus(active=True, status="running", iteration=0, max_iterations=max_iterations, objective=objective)
-    services.ask(row=row, kind="goal", payload={"goal": goal.model_dump(mode="json"), "message": objective}, run=True)
+    goal = GoalStatus(
+        active=True, status="running", iteration=0, max_iterations=max_iterations, objective=objective
+    )
+    services.ask(
+        row=row, kind="goal", payload={"goal": goal.model_dump(mode="json"), "message": objective}, run=True
+    )
 
 
 def resume(*, row: Conversation) -> None:
@@ -77,7 +81,8 @@ async def judge(loaded: "Loaded") -> None:
     goal, loop = loaded.goal, asyncio.get_running_loop()
     if goal is None:
         return
-    controller = GoalController(goal.objective, _Judge(loaded, loop), max_iterations=goal.max_iterations)  # type: ignore[arg-type]
+    judging = cast("Any", _Judge(loaded, loop))
+    controller = GoalController(goal.objective, judging, max_iterations=goal.max_iterations)
     controller.iteration = goal.iteration
     events = await asyncio.to_thread(lambda: list(loaded.conversation.state.events))
     step = await asyncio.to_thread(controller.on_run_finished, events)

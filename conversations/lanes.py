@@ -27,7 +27,9 @@ class Lane:
     def __init__(self, number: int) -> None:
         self.name = f"lane-{number}"
         self.loop = asyncio.new_event_loop()
-        self.loop.set_default_executor(ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix=f"{self.name}-tool"))
+        self.loop.set_default_executor(
+            ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix=f"{self.name}-tool")
+        )
         self._thread = threading.Thread(target=self._work, name=self.name, daemon=True)
         self._thread.start()
 
@@ -61,13 +63,24 @@ class Lanes:
         self._idle: list[Lane] = []
         self._made: list[Lane] = []
         self._busy = 0
+        self._closed = False
         self._lock = threading.Condition()
 
-    def acquire(self, wait_seconds: float = 0) -> Lane | None:
-        """A lane, or None when all are busy for ``wait_seconds``."""
+    def acquire(self) -> Lane | None:
+        """A lane, or None when all are busy."""
         with self._lock:
-            if not self._lock.wait_for(lambda: self._busy < self.limit, wait_seconds or 0.0):
-                return None
+            return self._take() if self._busy < self.limit else None
+
+    def next_free(self) -> Lane:
+        """A lane, as soon as one is free."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._busy < self.limit or self._closed)
+            if self._closed:
+                raise RuntimeError("The server is shutting down.")
+            return self._take()
+
+    def _take(self) -> Lane:
+        with self._lock:
             self._busy += 1
             if self._idle:
                 return self._idle.pop()
@@ -95,8 +108,10 @@ class Lanes:
 
     def close(self) -> None:
         with self._lock:
-            for lane in self._made:
-                lane.close()
+            self._closed = True
+            self._lock.notify_all()
+        for lane in self._made:
+            lane.close()
 
 
 def made() -> Lanes:

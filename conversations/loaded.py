@@ -6,9 +6,9 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from openhands.sdk.event import ConversationStateUpdateEvent, InterruptEvent
 
@@ -29,7 +29,11 @@ class Loaded:
     """Thread-safe. Methods that touch the SDK's conversation are called on worker threads only."""
 
     def __init__(
-        self, store: DatabaseFileStore, conversation: RunnerConversation, lanes: Lanes, request: dict[str, Any]
+        self,
+        store: DatabaseFileStore,
+        conversation: RunnerConversation,
+        lanes: Lanes,
+        request: dict[str, Any],
     ) -> None:
         self.id: uuid.UUID = store.conversation_id
         self.store, self.conversation, self._lanes, self.request = store, conversation, lanes, request
@@ -43,6 +47,7 @@ class Loaded:
         self._pending_stop: tuple[int, Stop] = (0, "pause")
         self._task: asyncio.Task[None] | None = None
         self._lane: Lane | None = None
+        self.ending_since: float | None = None  # when the run was interrupted or came to its end
         self._ends: dict[int, Future[None]] = {}
         # Serialises the carrying out of commands.
         self._hand = threading.Lock()
@@ -60,7 +65,7 @@ class Loaded:
         self._told_status = state.execution_status.value
         self.conversation.before_step = self._before_step
         self.store.shown_status = self._shown_status
-        state.set_on_state_change(self._state_changed)
+        state.set_on_state_change(cast("Any", self._state_changed))
         self.watch_stats()
 
     # What is shown
@@ -101,7 +106,11 @@ class Loaded:
             self.used_at = time.monotonic()
             last = 0
             while not self.closed:
-                command = Command.objects.filter(conversation_id=self.id, number__gt=last).order_by("number").first()
+                command = (
+                    Command.objects.filter(conversation_id=self.id, number__gt=last)
+                    .order_by("number")
+                    .first()
+                )
                 if command is None:
                     return
                 last = command.number
@@ -145,7 +154,7 @@ class Loaded:
         lane.run(self._drive())
 
     def _begin(self, number: int) -> None:
-        self._run_number = number
+        self._run_number, self.ending_since = number, None
         self._ends.setdefault(number, Future())
         pending, stop = self._pending_stop
         self._stop = stop if pending == number else None
@@ -211,6 +220,7 @@ class Loaded:
 
     def _wrap_up(self, taken: int) -> bool:
         """After a run: end what it left, then show its end. True: unseen input asks for another."""
+        self.ending_since = self.ending_since or time.monotonic()
         self._finish_stop()
         if taken:
             writer.current().call(lambda: intents.seen(self.id, taken))
@@ -309,6 +319,7 @@ class Loaded:
     def _leave_lane(self) -> None:
         with self._mutex:
             self.running, lane, self._lane = False, self._lane, None
+            self.ending_since = None
             self.used_at = time.monotonic()
             ended = self._run_number
         if lane is not None:
@@ -316,9 +327,8 @@ class Loaded:
         self._resolve_end(ended)
 
     def _resolve_end(self, number: int) -> None:
-        with self._mutex:
-            end = self._ends.pop(number, None)
-        if end is not None:
+        end = self._ends.pop(number, None)
+        if end is not None and not end.done():
             end.set_result(None)
 
     # Stopping
@@ -365,6 +375,7 @@ class Loaded:
                 state.release()
 
     def _cancel(self) -> None:
+        self.ending_since = time.monotonic()
         token = self.conversation.cancel_token
         if token is not None:
             token.cancel()
@@ -377,8 +388,24 @@ class Loaded:
 
     # Leaving
 
+    def abandon(self) -> Lane | None:
+        """Give up on a run that does not end; its lane, which may hang for ever. Takes no lock."""
+        self.closed, lane, self._lane = True, self._lane, None
+        for number in list(self._ends):
+            self._resolve_end(number)
+        return lane
+
+    def settle_abandoned(self) -> None:
+        """Bring the row of a run that another Loaded was abandoned with to rest: it was interrupted."""
+        self.conversation.answer_orphans(INTERRUPTED)
+        self._set_status(Status.PAUSED)
+        self.conversation.emit(InterruptEvent())
+        rows = Conversation.objects.filter(id=self.id, run_epoch=self.store.epoch)
+        writer.current().call(lambda: rows.update(status=Status.PAUSED))
+        self.tell_full_state()
+
     @contextlib.contextmanager
-    def at_rest(self) -> Iterator[bool]:
+    def at_rest(self) -> Generator[bool]:
         """Whether nothing goes on; while the block runs, nothing begins."""
         if not self._hand.acquire(blocking=False):
             yield False

@@ -1,6 +1,7 @@
 """Conversations, their events, and the commands that wait for them: rows are the record."""
 
 import uuid
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.db import models
@@ -25,33 +26,49 @@ class Conversation(models.Model):
     """One conversation with an agent. Wire names where they differ stand in serializers.py."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="conversations")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="conversations"
+    )
     parent_id = models.UUIDField(null=True, blank=True, db_index=True)
     forked_from_id = models.UUIDField(null=True, blank=True)
     forked_from_event_id = models.CharField(max_length=64, null=True, blank=True)
 
-    status = models.CharField(max_length=32, choices=Status, default=Status.IDLE)
+    status = models.CharField(max_length=32, choices=Status.choices, default=Status.IDLE)
     title = models.TextField(null=True, blank=True)
     tags = models.TextField(default="{}", help_text="JSON object of strings")
     workspace_dir = models.TextField()
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
-    request = models.TextField(default="{}", help_text="What it was created with, without the agent; secrets encrypted")
+    request = models.TextField(
+        default="{}", help_text="What it was created with, without the agent; secrets encrypted"
+    )
     base_state = models.TextField(default="", help_text="The SDK's base_state.json; secrets encrypted")
-    info = models.TextField(default="", help_text="The wire's ConversationInfo as it was when the state was saved; secrets masked")
+    info = models.TextField(
+        default="", help_text="The wire's ConversationInfo as it was when the state was saved; secrets masked"
+    )
     leaf_event_id = models.CharField(max_length=64, null=True, blank=True)
     next_sequence = models.PositiveIntegerField(default=0)
 
     # Run control. See intents.py for the rules.
-    run_epoch = models.PositiveIntegerField(default=0, help_text="Counts claims; a writer with an old one is refused")
-    run_number = models.PositiveIntegerField(default=0, help_text="Counts runs; a stop names the run it means")
-    intent = models.BigIntegerField(null=True, blank=True, help_text="Number of the newest input with run intent that no run has seen")
+    run_epoch = models.PositiveIntegerField(
+        default=0, help_text="Counts claims; a writer with an old one is refused"
+    )
+    run_number = models.PositiveIntegerField(
+        default=0, help_text="Counts runs; a stop names the run it means"
+    )
+    intent = models.BigIntegerField(
+        null=True, blank=True, help_text="Number of the newest input with run intent that no run has seen"
+    )
     goal = models.TextField(default="", blank=True, help_text="JSON: the newest goal, if one was set")
-    runner = models.CharField(max_length=64, blank=True, default="", help_text="The process that holds it, if any")
+    runner = models.CharField(
+        max_length=64, blank=True, default="", help_text="The process that holds it, if any"
+    )
     heartbeat_at = models.DateTimeField(null=True, blank=True)
 
-    objects = ConversationQuerySet.as_manager()
+    objects = cast(ConversationQuerySet, ConversationQuerySet.as_manager())
+    if TYPE_CHECKING:
+        events: EventQuerySet
 
     class Meta:
         indexes = [
@@ -83,11 +100,13 @@ class Event(models.Model):
     event_id = models.CharField(max_length=64)
     kind = models.CharField(max_length=64)
     source = models.CharField(max_length=32)
-    timestamp = models.CharField(max_length=26, help_text="Server-local time, ISO with microseconds, as on the wire")
+    timestamp = models.CharField(
+        max_length=26, help_text="Server-local time, ISO with microseconds, as on the wire"
+    )
     body = models.TextField(blank=True, default="", help_text="What a body search looks at")
     payload = models.TextField()
 
-    objects = EventQuerySet.as_manager()
+    objects = cast(EventQuerySet, EventQuerySet.as_manager())
 
     class Meta:
         constraints = [

@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -77,8 +78,8 @@ def _foreground(shells: list[int]) -> set[psutil.Process]:
 
 def _foreground_group(pid: int) -> int:
     """The foreground process group of the terminal of ``pid`` (proc(5), field ``tpgid``)."""
-    with open(f"/proc/{pid}/stat") as stat:
-        return int(stat.read().rpartition(")")[2].split()[5])
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[5])
 
 
 def _in_group(process: psutil.Process, group: int) -> bool:

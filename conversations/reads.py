@@ -39,7 +39,9 @@ def conversation_page(
     if (place := _place(page_id, field)) is not None:
         moment, row_id = place
         beyond = "lt" if descending else "gt"
-        rows = rows.filter(Q(**{f"{field}__{beyond}": moment}) | Q(**{field: moment, f"id__{beyond}e": row_id}))
+        rows = rows.filter(
+            Q(**{f"{field}__{beyond}": moment}) | Q(**{field: moment, f"id__{beyond}e": row_id})
+        )
     sign = "-" if descending else ""
     found = list(rows.order_by(f"{sign}{field}", f"{sign}id")[: limit + 1])
     following = found[limit] if len(found) > limit else None
@@ -156,9 +158,9 @@ def _branch_backwards(row: Conversation) -> Iterator[dict[str, Any]]:
         chunk = list(rows.values_list("sequence", "event_id", "payload")[:CHUNK])
         if not chunk:
             return
-        for last, event_id, payload in chunk:
-            if event_id != wanted:
-                continue
-            event = orjson.loads(payload)
-            yield event
-            wanted = event.get("parent_id")
+        for _, event_id, payload in chunk:
+            if event_id == wanted:
+                event = orjson.loads(payload)
+                yield event
+                wanted = event.get("parent_id")
+        last = chunk[-1][0]

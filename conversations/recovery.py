@@ -53,21 +53,26 @@ def _bring_to_rest(conversation_id: uuid.UUID) -> None:
     writer.current().call(lambda: rows.update(status=status, **({"intent": 0} if resume else {})))
 
 
-async def unload_regularly() -> None:
-    """Every half minute, close conversations that have been idle for long."""
+async def keep_house() -> None:
+    """Every second give up runs that do not end; every half minute unload what has been idle for long."""
     from conversations import runner
 
+    configuration, beats = conf.current(), 0
     while True:
-        await asyncio.sleep(IDLE_CHECK_SECONDS)
-        seconds = conf.current().conversation_idle_ttl_seconds
-        await threads.run_in(threads.waiting(), runner.current().unload_idle, seconds)
+        await asyncio.sleep(1)
+        beats += 1
+        here = runner.current()
+        await threads.run_in(threads.waiting(), here.abandon_hung, configuration.wrap_up_seconds)
+        if beats % IDLE_CHECK_SECONDS == 0:
+            seconds = configuration.conversation_idle_ttl_seconds
+            await threads.run_in(threads.waiting(), here.unload_idle, seconds)
 
 
 async def start() -> None:
     await threads.run_in(threads.waiting(), tmux.reap)
     tmux.use_private_directory()
     await threads.run_in(threads.waiting(), recover)
-    lifespan.watch(asyncio.create_task(unload_regularly(), name="unload-idle"))
+    lifespan.watch(asyncio.create_task(keep_house(), name="keep-house"))
 
 
 async def stop() -> None:

@@ -91,14 +91,13 @@ class Runner:
         """Begin the claimed run ``number``, in ``lane`` or in the next that is free."""
         try:
             loaded = self.get(conversation_id)
-        except BaseException as error:
+        except BaseException:
             if lane is not None:
                 self.lanes.release(lane)
-            logger.error("Conversation %s cannot be loaded: %s", conversation_id, type(error).__name__)
             rows = Conversation.objects.running().filter(id=conversation_id)
             writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
             raise
-        loaded.start(lane or self.lanes.acquire(threading.TIMEOUT_MAX), number)
+        loaded.start(lane or self.lanes.next_free(), number)
 
     def consider(self, conversation_id: uuid.UUID) -> None:
         """Carry out what waits; run if unseen input asks for it. May wait for a lane."""
@@ -119,6 +118,18 @@ class Runner:
             with contextlib.suppress(FutureTimeout):
                 ended.result(seconds)
         loaded.close()
+
+    def abandon_hung(self, wrap_up_seconds: float) -> None:
+        """Give up runs whose end takes longer than that: shown as interrupted, fenced off, logged."""
+        now = time.monotonic()
+        for loaded in list(self._loaded.values()):
+            since = loaded.ending_since
+            if loaded.running and since is not None and now - since > wrap_up_seconds:
+                with self._lock:
+                    self._loaded.pop(loaded.id, None)
+                if (lane := loaded.abandon()) is not None:
+                    self.lanes.abandon(lane)
+                self.get(loaded.id).settle_abandoned()
 
     def close(self, seconds: float) -> None:
         """Interrupt every run, wait for their ends, release all tools."""

@@ -75,7 +75,9 @@ def _in_worktree(conversation_id: uuid.UUID, request: Any) -> Any:
     if not request.worktree:
         return request
     directory = Path(request.workspace.working_dir)
-    made = worktrees.create(directory=directory, conversation_id=conversation_id, options=request.worktree_options)
+    made = worktrees.create(
+        directory=directory, conversation_id=conversation_id, options=request.worktree_options
+    )
     if made is None:
         return request
     workspace = request.workspace.model_copy(update={"working_dir": str(made.directory)})
@@ -163,7 +165,13 @@ def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any
 
 def _locked(conversation_id: uuid.UUID) -> None:
     """Lock the row against other processes until the transaction ends. Raises NotFound."""
-    if not Conversation.objects.living().select_for_update().filter(id=conversation_id).values_list("id").first():
+    if (
+        not Conversation.objects.living()
+        .select_for_update()
+        .filter(id=conversation_id)
+        .values_list("id")
+        .first()
+    ):
         raise NotFound()
 
 
@@ -267,7 +275,9 @@ def load_plugin(*, row: Conversation, plugin_ref: str) -> None:
     try:
         ask(row=row, kind="load_plugin", payload=plugin_ref)
     except (ValueError, OSError, RuntimeError):
-        raise Problem("The plugin cannot be loaded. Check its reference and that it can be reached.") from None
+        raise Problem(
+            "The plugin cannot be loaded. Check its reference and that it can be reached."
+        ) from None
 
 
 def condense(*, row: Conversation) -> None:

@@ -33,11 +33,15 @@ def parsed(body: Any, principal: Principal) -> StartConversationRequest:
     body = configuration.with_own_secrets(principal=principal, payload=configuration.decrypted(body))
     wanted = api.validated(body, StartConversationRequest)
     if wanted.initial_message is not None and wanted.initial_message.role != "user":
-        raise invalid(["body", "initial_message", "role"], "Only messages of the user are accepted", "literal_error")
+        raise invalid(
+            ["body", "initial_message", "role"], "Only messages of the user are accepted", "literal_error"
+        )
     return wanted
 
 
-def child(*, parent: Conversation, wanted: StartChildConversationRequest, principal: Principal) -> dict[str, Any]:
+def child(
+    *, parent: Conversation, wanted: StartChildConversationRequest, principal: Principal
+) -> dict[str, Any]:
     """Start a child that works on ``wanted.task`` with the parent's agent. The wire's answer."""
     agent = AgentBase.model_validate(
         orjson.loads(parent.base_state)["agent"], context={"cipher": sdk.cipher()}

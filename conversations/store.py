@@ -6,11 +6,10 @@ several writers on one disk: here they live in memory, as ``run_epoch`` fences o
 Every write goes through the writer thread and returns after commit; rings follow the commit.
 """
 
-import datetime
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -83,7 +82,7 @@ class DatabaseFileStore(FileStore):
         self._created, self._draft = True, None
 
     @contextmanager
-    def delivering(self, number: int) -> Iterator[None]:
+    def delivering(self, number: int) -> Generator[None]:
         """Within it, the message event this thread appends deletes command ``number``."""
         self._delivering.number = number
         try:
@@ -92,7 +91,7 @@ class DatabaseFileStore(FileStore):
             self._delivering.number = None
 
     @contextmanager
-    def together(self, run: Callable[[], Any]) -> Iterator[list[Any]]:
+    def together(self, run: Callable[[], Any]) -> Generator[list[Any]]:
         """Within it, the event this thread appends is committed in one transaction with ``run``.
 
         Yields a list that holds what ``run`` returned, last, once the event is written.
@@ -137,7 +136,7 @@ class DatabaseFileStore(FileStore):
         return path
 
     @contextmanager
-    def lock(self, path: str, timeout: float = 30.0) -> Iterator[None]:
+    def lock(self, path: str, timeout: float = 30.0) -> Generator[None]:
         if not self._lock.acquire(timeout=timeout):
             raise TimeoutError(path)
         try:
@@ -169,7 +168,11 @@ class DatabaseFileStore(FileStore):
         if columns["kind"] != "MessageEvent" or columns["source"] != "user":
             number = None
         event = Event(
-            conversation_id=self.conversation_id, sequence=sequence, event_id=event_id, payload=payload, **columns
+            conversation_id=self.conversation_id,
+            sequence=sequence,
+            event_id=event_id,
+            payload=payload,
+            **columns,
         )
 
         def operation() -> None:
@@ -204,8 +207,3 @@ def _with_leaf(row: Conversation) -> str:
 
 def _marker_path(length: int) -> str:
     return f"events/.eventlog-len-{length}.marker"
-
-
-def local_now() -> datetime.datetime:
-    """Server-local time without zone, as the SDK stamps events."""
-    return datetime.datetime.now()

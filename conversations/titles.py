@@ -45,6 +45,8 @@ def _model(loaded: "Loaded") -> Any:
         return None
     owner_id = Conversation.objects.values_list("owner_id", flat=True).get(id=loaded.id)
     try:
-        return configuration.llm_of_profile(principal=Principal(operator=owner_id is None, user_id=owner_id), name=name)
+        return configuration.llm_of_profile(
+            principal=Principal(operator=owner_id is None, user_id=owner_id), name=name
+        )
     except Problem:
         return None

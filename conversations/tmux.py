@@ -70,10 +70,12 @@ def _end_server(socket: Path) -> None:
     with contextlib.suppress(OSError, ValueError, psutil.Error, subprocess.SubprocessError):
         asked = subprocess.run(
             ["tmux", "-S", str(socket), "display-message", "-p", "#{pid}"],
-            capture_output=True, text=True, timeout=KILL_SECONDS,
+            check=False, capture_output=True, text=True, timeout=KILL_SECONDS,
         )  # fmt: skip
         processes = psutil.Process(int(asked.stdout)).children(recursive=True)
-        subprocess.run(["tmux", "-S", str(socket), "kill-server"], capture_output=True, timeout=KILL_SECONDS)
+        subprocess.run(
+            ["tmux", "-S", str(socket), "kill-server"], check=False, capture_output=True, timeout=KILL_SECONDS
+        )
         _, left = psutil.wait_procs(processes, timeout=0.2)
         for process in left:
             with contextlib.suppress(psutil.Error):

@@ -1,21 +1,30 @@
 """The routes of conversations and their events, below ``/api/``. A trailing slash is accepted."""
 
 from django.urls import path
+from rest_framework.viewsets import ViewSet
 
 from conversations.views import ConversationViewSet, EventViewSet
 
 ONE = "conversations/<str:conversation_id>"
 
 
-def routes(route: str, view: type, **actions: str) -> list:
+def routes(route: str, view: type[ViewSet], **actions: str) -> list:
     """``route`` with and without a trailing slash; ``actions``: HTTP method to action."""
-    answered = view.as_view(actions)
+    answered = view.as_view(dict(actions))
     return [path(route, answered), path(f"{route}/", answered)]
 
 
 def posts(*actions: str) -> list:
     return [one for action in actions for one in routes(f"{ONE}/{action}", ConversationViewSet, post=action)]
 
+
+# The names of 1.23.1 for conversations with ACP agents: the same views. Deprecated.
+ACP = [
+    *routes("acp/conversations", ConversationViewSet, get="batch", post="create"),
+    *routes("acp/conversations/search", ConversationViewSet, get="search"),
+    *routes("acp/conversations/count", ConversationViewSet, get="count"),
+    *routes("acp/conversations/<str:conversation_id>", ConversationViewSet, get="retrieve"),
+]
 
 urlpatterns = [
     *routes("conversations", ConversationViewSet, get="batch", post="create"),
@@ -33,6 +42,8 @@ urlpatterns = [
     *routes(f"{ONE}/events", EventViewSet, get="batch", post="create"),
     *routes(f"{ONE}/events/search", EventViewSet, get="search"),
     *routes(f"{ONE}/events/count", EventViewSet, get="count"),
+    *routes(f"{ONE}/events/stream", EventViewSet, get="stream"),
     *routes(f"{ONE}/events/respond_to_confirmation", EventViewSet, post="respond"),
     *routes(f"{ONE}/events/<str:event_id>", EventViewSet, get="retrieve"),
+    *ACP,
 ]

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 import orjson
+from django.http import StreamingHttpResponse
 from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +14,7 @@ from agentserver.api import Raw
 from agentserver.auth import doors
 from agentserver.auth.doors import Principal
 from agentserver.errors import invalid
-from conversations import forks, infos, reads, services
+from conversations import eventstream, forks, infos, reads, services
 from conversations.models import Conversation, Status
 
 SUCCESS = Raw('{"success":true}')
@@ -28,7 +29,16 @@ def uuid_of(text: str, *loc: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise invalid(list(loc) or ["path", "conversation_id"], "Input should be a valid UUID", "uuid_parsing") from None
+        raise invalid(
+            list(loc) or ["path", "conversation_id"], "Input should be a valid UUID", "uuid_parsing"
+        ) from None
+
+
+def _whole(text: str) -> int:
+    try:
+        return max(-1, int(text))
+    except ValueError:
+        raise invalid(["header", "Last-Event-ID"], "Input should be a whole number", "int_parsing") from None
 
 
 class ConversationBase(viewsets.ViewSet):
@@ -195,7 +205,11 @@ class ConversationViewSet(ConversationBase):
         source = self.row(request, conversation_id)
         include_skills = api.flag(request, "include_skills")
         models = self._models()
-        body = api.parse(request, models.ForkConversation) if request.data is not None else models.ForkConversation()
+        body = (
+            api.parse(request, models.ForkConversation)
+            if request.data is not None
+            else models.ForkConversation()
+        )
         made = forks.fork(
             source=source,
             new_id=body.id,
@@ -289,7 +303,9 @@ class EventViewSet(ConversationBase):
             limit=limit,
             page_id=request.query_params.get("page_id"),
         )
-        return Response(Raw(f'{{"items":[{",".join(payloads)}],"next_page_id":{orjson.dumps(following).decode()}}}'))
+        return Response(
+            Raw(f'{{"items":[{",".join(payloads)}],"next_page_id":{orjson.dumps(following).decode()}}}')
+        )
 
     def count(self, request: Request, conversation_id: str) -> Response:
         row = self.row(request, conversation_id, "id")
@@ -305,6 +321,15 @@ class EventViewSet(ConversationBase):
         payloads = reads.event_payloads(conversation_id=row.id, event_ids=ids)
         return Response(Raw("[" + ",".join(payload or "null" for payload in payloads) + "]"))
 
+    def stream(self, request: Request, conversation_id: str) -> StreamingHttpResponse:
+        row = self.row(request, conversation_id, "id", "next_sequence")
+        given = request.headers.get("Last-Event-ID") or request.query_params.get("after_seq")
+        sent = row.next_sequence - 1 if given is None else _whole(given)
+        response = StreamingHttpResponse(eventstream.stream(row.id, sent), content_type="text/event-stream")
+        response["Cache-Control"] = "no-cache"
+        response["X-Accel-Buffering"] = "no"
+        return response
+
     def retrieve(self, request: Request, conversation_id: str, event_id: str) -> Response:
         row = self.row(request, conversation_id, "id")
         (payload,) = reads.event_payloads(conversation_id=row.id, event_ids=[event_id])
@@ -319,6 +344,6 @@ class EventViewSet(ConversationBase):
             for field, name in (("since", "timestamp__gte"), ("before", "timestamp__lt"))
             if name in query
         }
-        return reads.EventFilter(kind=query.get("kind"), source=query.get("source"), body=query.get("body"), **times)
-
-
+        return reads.EventFilter(
+            kind=query.get("kind"), source=query.get("source"), body=query.get("body"), **times
+        )
