@@ -33,7 +33,7 @@ def agent_server(tmp_path_factory):
     if url := os.environ.get("AGENT_SERVER_URL"):
         yield GivenServer(url)
         return
-    server = OwnServer(tmp_path_factory.mktemp("server"), OH_SECRET_KEY=SECRET_KEY)
+    server = OwnServer(tmp_path_factory.mktemp("server"), OH_SECRET_KEY=SECRET_KEY, OH_PRELOAD_TOOLS="true")
     try:
         yield server.start().wait_ready()
     finally:

@@ -1,6 +1,7 @@
 """The one-way flow, read from the imports of every module."""
 
 import ast
+import functools
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -12,13 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("agentserver", "conversations", "bashevents")
 
 
+@functools.cache
 def modules():
     """Name and syntax tree of every module of the project."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            yield name, ast.parse(path.read_text())
+    return [
+        (_name(path), ast.parse(path.read_text()))
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
+
+
+def _name(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports(name, tree):

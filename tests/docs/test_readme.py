@@ -1,0 +1,155 @@
+"""Every command block of the README does what the text around it says."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import httpx
+import pytest
+
+from tests.docs.blocks import ROOT, blocks_of
+from tests.support.waiting import free_port, wait_until
+
+ADDRESS = "http://127.0.0.1:8000"
+BLOCKS = blocks_of("README.md")
+SERVE, DEMO, CREATE, LOOK, GO_ON, KEYED = [b.text for b in BLOCKS if b.language == "bash"]
+(PYTHON,) = [b.text for b in BLOCKS if b.language == "python"]
+(CRON,) = [b.text for b in BLOCKS if b.language == "cron"]
+
+
+@pytest.fixture
+def serving(terminal, tmp_path):
+    """Callable: type a command that starts a server; its address on this machine, when it is up."""
+
+    def _serve(text):
+        port = free_port()
+        process = terminal(text, EXTRA_ARGS=f"--port {port} --data {tmp_path / 'data'}")
+
+        def answers():
+            assert process.poll() is None, process.stdout.read()
+            try:
+                return httpx.get(f"http://127.0.0.1:{port}/alive").status_code == 200
+            except httpx.HTTPError:
+                return False
+
+        wait_until(answers, timeout=90, message="the server")
+        return f"http://127.0.0.1:{port}"
+
+    return _serve
+
+
+@pytest.fixture
+def typed(terminal, agent_server, tmp_path):
+    """Callable: type a block against the running server, as one goes on in one terminal; its output."""
+    kept = tmp_path / "variables"
+    kept.touch()
+    curl = 'curl() { command curl --fail-with-body "$@"; }\n'
+
+    def _type(block):
+        remember = f"\ndeclare -p URL ID > {kept}\n"
+        process = terminal(f". {kept}\n{curl}{block.replace(ADDRESS, agent_server.url)}{remember}")
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, output
+        return output
+
+    return _type
+
+
+@pytest.fixture
+def conversation(agent_server, tmp_path):
+    """Callable: the conversation that the blocks made, as JSON."""
+
+    def _read():
+        found = re.search(r'ID="(.*)"', (tmp_path / "variables").read_text())[1]
+        return httpx.get(f"{agent_server.url}/api/conversations/{found}").json()
+
+    return _read
+
+
+def test_the_readme_has_no_block_that_no_test_runs():
+    assert {block.language for block in BLOCKS} == {"bash", "python", "cron"}
+    assert len([block for block in BLOCKS if block.language != "bash"]) == 2
+
+
+@pytest.mark.slow
+def test_make_serve_brings_up_a_server_and_says_where(serving):
+    url = serving(SERVE)
+
+    assert httpx.get(f"{url}/server_info").json()["version"]
+
+
+@pytest.mark.slow
+def test_with_a_key_the_server_listens_further_and_lets_nobody_in_without_it(serving):
+    key = re.search(r"OH_SESSION_API_KEYS_0=(\S+)", KEYED)[1]
+    url = serving(KEYED)
+
+    path = f"{url}/api/conversations/count"
+    assert httpx.get(path).status_code == 401
+    assert httpx.get(path, headers={"X-Session-API-Key": key}).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_make_demo_shows_all_it_promises(terminal):
+    process = terminal(DEMO)
+    output, _ = process.communicate(timeout=200)
+
+    assert process.returncode == 0, output
+    for told in ("--- pause", "--- resume", "--- interrupt", "All of it happened."):
+        assert told in output
+
+
+@pytest.mark.slow
+def test_the_first_conversation_with_curl_is_paused_and_interrupted(typed, conversation):
+    typed(CREATE)
+    assert conversation()["execution_status"] == "running"
+
+    assert "Show me what you can do." in typed(LOOK)
+    wait_until(lambda: conversation()["execution_status"] == "paused", message="the pause")
+
+    typed(GO_ON)
+    assert conversation()["execution_status"] == "paused"
+
+
+@pytest.mark.slow
+def test_the_same_with_the_sdk_runs_to_its_end(agent_server, tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", PYTHON.replace(ADDRESS, agent_server.url)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert "finished" in run.stdout.lower()
+
+
+@pytest.mark.slow
+def test_the_cron_line_prunes(terminal, tmp_path):
+    command = re.match(r"(?:\S+ ){5}(.*)", CRON)[1].replace("/path/to/clone", str(ROOT))
+    migrate = f"{ROOT}/.venv/bin/python {ROOT}/manage.py migrate -v 0"
+    process = terminal(f"{migrate}\n{command}", OH_PERSISTENCE_DIR=str(tmp_path / "data"))
+    output, _ = process.communicate(timeout=100)
+
+    assert process.returncode == 0, output
+    assert "0 bash events" in output
+
+
+def test_every_dependency_has_its_row_in_the_table():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
+    table = (ROOT / "README.md").read_text().partition("## What it builds on")[2]
+    rows = re.findall(r"^\| ([a-z][\w-]+) \| .*\w.* \| .*\w.* \|$", table, re.MULTILINE)
+
+    assert sorted(rows) == sorted(needed)
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+)
+def test_links_between_documents_lead_somewhere(name):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / name).read_text())
+
+    assert [link for link in links if not (ROOT / link).exists()] == []
