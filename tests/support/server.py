@@ -67,6 +67,12 @@ class OwnServer:
     def start(self, stdin=subprocess.DEVNULL, timeout=90, port=None, **options):
         """Start, on a free port if none is given; ``options`` are added to those of the earlier starts."""
         self.options.update(options)
+        self.launch(stdin, port)
+        wait_until(self._answers, timeout, message=f"server start, see {self.log}")
+        return self
+
+    def launch(self, stdin=subprocess.DEVNULL, port=None):
+        """Start without waiting for an answer."""
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         with self.log.open("ab") as log:
@@ -81,8 +87,6 @@ class OwnServer:
                 start_new_session=True,
             )
         self.http = httpx.Client(base_url=self.url, headers=self.headers, timeout=60)
-        wait_until(self._answers, timeout, message=f"server start, see {self.log}")
-        return self
 
     def wait_ready(self, timeout=90):
         """Until conversations can run: the agent SDK is imported after the first answers."""
