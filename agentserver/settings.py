@@ -123,6 +123,15 @@ def _create_sqlite(path: Path) -> None:
         database.executescript("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")
 
 
+# What logins are counted in; shared where several processes serve.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CONFIGURATION.redis_url,
+    }
+    if CONFIGURATION.redis_url
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -173,6 +182,17 @@ STATIC_ROOT = DATA_DIR / "static"
 APPEND_SLASH = False
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+# Shown over TLS: people's pages insist on it. The proxy says what the browser used.
+SHOWN_OVER_TLS = (CONFIGURATION.web_url or "").startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SHOWN_OVER_TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SHOWN_OVER_TLS else None
+SECURE_HSTS_SECONDS = 30 * 24 * 3600 if SHOWN_OVER_TLS else 0
+CSRF_TRUSTED_ORIGINS = prefix.origins()
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains: other servers' names are not ours to decide about
+    "security.W021",  # nor is the preload list of browsers
+]
 
 LOGGING = {
     "version": 1,

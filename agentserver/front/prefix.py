@@ -11,6 +11,12 @@ def path() -> str:
     return urlsplit(conf.current().web_url or "").path.rstrip("/")
 
 
+def origins() -> list[str]:
+    """The origin of ``OH_WEB_URL``, from which forms come; a proxy may hide it from the Host header."""
+    parts = urlsplit(conf.current().web_url or "")
+    return [f"{parts.scheme}://{parts.netloc}"] if parts.scheme in ("http", "https") and parts.netloc else []
+
+
 class Prefix:
     """Wraps ``application``, which sees paths without the prefix."""
 
