@@ -13,7 +13,7 @@ def _both(route: str, view):
 
 
 urlpatterns = [
-    re_path(rf"(?s)^{_ONE}workspace(?:/(?P<name>.*))?\Z", site.SiteView.as_view()),
+    re_path(rf"^{_ONE}workspace(?:/(?P<name>[\s\S]*))?\Z", site.SiteView.as_view()),
     *_both("file/upload", files.UploadView),
     *_both("file/download", files.DownloadView),
     *_both("file/create_directory", files.CreateDirectoryView),
