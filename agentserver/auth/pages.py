@@ -19,7 +19,7 @@ HOME = "/admin/"
 @require_http_methods(["GET", "HEAD", "POST"])
 def login(request):
     """GET: the form. POST: a session, then on to ``next``."""
-    form = LoginForm(request, request.POST or None)
+    form = LoginForm(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         _begin(request, form)
         return redirect(_next(request))
