@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 
 from agentserver import conf
+from agentserver.front import origins
 from agentserver.front.starting import Starting
 
 LINGER_SECONDS = 1.5
@@ -45,6 +46,7 @@ def serve(*, host: str, port: int, insecure: bool) -> None:
     """Serve until a signal. Raises ConfigurationError for what must not or cannot be served."""
     configuration = conf.current()
     _refuse_strangers(host, insecure or configuration.insecure)
+    origins.pattern()
     configuration.persistence_dir.mkdir(parents=True, exist_ok=True)
     os.environ["AGENT_SERVER_PORT"] = str(port)
     # The switch interval: threads that compute hand over sooner, so that requests are answered

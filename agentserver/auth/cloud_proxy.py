@@ -82,12 +82,11 @@ def address_of(host: str, path: str) -> httpx.URL:
 
 
 def _base(host: str) -> httpx.URL:
-    if _has_controls(host) or "\\" in host:
+    scheme, _, name = host.rpartition("://")
+    name = name.removesuffix("/")
+    if not name or _has_controls(host) or set("/\\?#@") & set(name):
         raise NotAllowed()
-    url = httpx.URL(host if "://" in host else f"https://{host}")
-    if url.path not in ("", "/") or url.query or url.fragment:
-        raise NotAllowed()
-    return url
+    return httpx.URL(f"{scheme or 'https'}://{name}")
 
 
 def _has_controls(text: str) -> bool:

@@ -1,0 +1,71 @@
+"""The command line: what it refuses, and that it says what to do."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.server import MANAGE
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Callable: manage.py with these words and settings; returns how it ended."""
+
+    def _run(*words, **environment):
+        named = {"OH_PERSISTENCE_DIR": str(tmp_path / "data"), "HOME": str(tmp_path), **environment}
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith("OH_") and k != "DJANGO_SETTINGS_MODULE"
+        }
+        command = [sys.executable, str(MANAGE), *words]
+        return subprocess.run(
+            command, env=kept | named, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+
+    return _run
+
+
+def test_listening_beyond_this_machine_needs_a_key(run):
+    ended = run("serve", "--host", "0.0.0.0", "--port", "1")
+
+    assert ended.returncode == 1
+    assert "OH_SESSION_API_KEYS_0" in ended.stderr
+    assert "--insecure" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_an_empty_key_is_no_key(run):
+    ended = run("serve", "--host", "0.0.0.0", "--port", "1", OH_SESSION_API_KEYS_0="")
+    assert "OH_SESSION_API_KEYS_0" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("DATABASE_URL", "nonsense", "DATABASE_URL"),
+        ("OH_MAX_CONCURRENT_RUNS", "zero", "max_concurrent_runs"),
+        ("OH_ALLOW_CORS_ORIGIN_REGEX", "(", "OH_ALLOW_CORS_ORIGIN_REGEX"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_ends_the_start_with_a_sentence(run, setting, value, said):
+    ended = run("serve", "--port", "0", **{setting: value})
+
+    assert ended.returncode == 1
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_documented_production_settings_pass_the_deployment_check(run):
+    ended = run(
+        "check",
+        "--deploy",
+        "--fail-level",
+        "WARNING",
+        "--tag",
+        "security",
+        OH_SESSION_API_KEYS_0="a-session-key",
+        OH_SECRET_KEY="a-secret-key",
+        OH_WEB_URL="https://agents.example.com",
+    )
+    assert ended.returncode == 0, ended.stderr
