@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentserver import sdk
+from agentserver.catalog.mcp_tokens import TokenStorage
 from agentserver.configuration import documents, sealing
 from agentserver.configuration.refusals import refuse_quietly, texts_in
 from agentserver.errors import invalid
@@ -32,6 +33,24 @@ def parsed(server: Mapping[str, Any]) -> Any:
 
 def _kind_of(server: Mapping[str, Any]) -> str:
     return "stdio" if "command" in server else "http" if "url" in server else ""
+
+
+def tested(*, server: Any, name: str, timeout: float, call: Any) -> dict[str, Any]:
+    """The wire's answer of a test, with the tokens that a sign-in earlier left, refreshed if need be."""
+    if server.oauth_auth is None:
+        return tried(server=server, name=name, timeout=timeout, call=call)
+    from openhands.sdk.mcp.oauth import NonInteractiveMCPOAuth
+
+    storage = TokenStorage(server.initial_oauth_state())
+    answer = tried(
+        server=server,
+        name=name,
+        timeout=timeout,
+        call=call,
+        mcp_oauth_token_storage=storage,
+        mcp_oauth_class=NonInteractiveMCPOAuth,
+    )
+    return {**answer, "oauth_state": storage.for_client()} if answer["ok"] else answer
 
 
 def tried(*, server: Any, name: str, timeout: float, call: Any = None, **options: Any) -> dict[str, Any]:
@@ -64,13 +83,21 @@ def _called(client: Any, call: Any, timeout: float, server: Any) -> dict[str, An
 
 def failure(error: BaseException, server: Any) -> dict[str, Any]:
     """The wire's MCPTestFailure."""
-    message = str(error).strip() or type(error).__name__
+    message = _message(error)
     for secret in texts_in(server.model_dump(mode="json", include=_SECRET, context=documents.PLAIN)):
         message = message.replace(secret, "**********")
     return {"ok": False, "error": message[:2000], "error_kind": _error_kind(error)}
 
 
 _SECRET = {"env", "headers", "auth"}
+
+
+def _message(error: BaseException) -> str:
+    """What the outermost error says, and the innermost, which tends to know the reason."""
+    chain = [text for each in _chain(error) if (text := str(each).strip())]
+    if not chain:
+        return type(error).__name__
+    return chain[0] if chain[-1] in chain[0] else f"{chain[0]}: {chain[-1]}"
 
 
 def _error_kind(error: BaseException) -> str:

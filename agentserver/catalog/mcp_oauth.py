@@ -8,13 +8,11 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from agentserver import sdk
 from agentserver.catalog import mcp
-from agentserver.configuration import documents
+from agentserver.catalog.mcp_tokens import TokenStorage
 from agentserver.errors import Conflict, NotFound, Problem, invalid
 
 LIFE_SECONDS = 600
@@ -45,7 +43,7 @@ class Job:
         self.status = "pending"
         self.authorization_url: str | None = None
         self.answer: dict[str, Any] = {}
-        self.storage = Storage(server.initial_oauth_state())
+        self.storage = TokenStorage(server.initial_oauth_state())
         self.changed = threading.Event()
         self._called = threading.Event()
         self._code: tuple[str, str | None] = ("", None)
@@ -106,35 +104,6 @@ def _interactive(job: Job) -> type:
             return await job.code()
 
     return BrowserOAuth
-
-
-class Storage:
-    """What FastMCP asks of a token store, over the SDK's MCPOAuthState."""
-
-    _FIELDS = (("expiry", "token_expires_at"), ("client", "client_info"), ("token", "tokens"))
-
-    def __init__(self, state: Any):
-        from openhands.sdk.mcp.config import MCPOAuthState
-
-        self.state = state or MCPOAuthState()
-
-    def _field(self, collection: str | None) -> Any:
-        return next(field for word, field in self._FIELDS if word in (collection or ""))
-
-    async def get(self, key: str, *, collection: str | None = None) -> Any:
-        return self.state.get_token_storage_value(self._field(collection))
-
-    async def ttl(self, key: str, *, collection: str | None = None) -> tuple[Any, None]:
-        return await self.get(key, collection=collection), None
-
-    async def put(
-        self, key: str, value: Mapping[str, Any], *, collection: str | None = None, ttl: Any = None
-    ) -> None:
-        self.state = self.state.with_token_storage_value(self._field(collection), value)
-
-    async def delete(self, key: str, *, collection: str | None = None) -> bool:
-        self.state, existed = self.state.without_token_storage_value(self._field(collection))
-        return existed
 
 
 _jobs: OrderedDict[str, Job] = OrderedDict()
@@ -217,12 +186,6 @@ def _view(job: Job) -> dict[str, Any]:
         "callback_ready": job.status == "authorizing",
         "tools": job.answer.get("tools"),
         "tool_result": job.answer.get("tool_result"),
-        "oauth_state": _state(job) if job.status == "succeeded" else None,
+        "oauth_state": job.storage.for_client() if job.status == "succeeded" else None,
         **_errors(job),
     }
-
-
-def _state(job: Job) -> dict[str, Any] | None:
-    """The tokens for the client to save with the server: encrypted wherever that is set up."""
-    cipher = sdk.cipher() if documents.encryption_is_set_up() else None
-    return job.storage.state.to_response(cipher=cipher).model_dump(mode="json")

@@ -33,10 +33,10 @@ def http(agent_server):
         yield client
 
 
-@pytest.fixture
-def signed_server(tmp_path):
+@pytest.fixture(scope="session")
+def signed_server(tmp_path_factory):
     """Address of an MCP server that wants OAuth, with itself as the place to sign in."""
-    port = free_port()
+    port, tmp_path = free_port(), tmp_path_factory.mktemp("signed")
     script = tmp_path / "signed_server.py"
     script.write_text(SIGNED_SERVER)
     with (tmp_path / "log").open("wb") as log:

@@ -25,7 +25,15 @@ def test_signing_in_hands_out_tokens_that_work_afterwards(http, signed):
     assert (done["ok"], done["status"], done["tools"]) == (True, "succeeded", ["add"])
     assert done["tool_result"] == {"is_error": False, "text": "5"}
     again = {**signed, "auth": {"strategy": "oauth2", "state": done["oauth_state"]}}
-    assert post(http, "test", server=again).json() == {"ok": True, "tools": ["add"]}
+    tested = post(http, "test", server=again).json()
+    assert (tested["ok"], tested["tools"]) == (True, ["add"])
+
+
+def test_tokens_that_are_gone_fail_a_test_without_anybody_being_asked(http, signed):
+    answer = post(http, "test", server=signed, timeout=10).json()
+
+    assert answer["ok"] is False
+    assert "authorized" in answer["error"]
 
 
 def test_a_refused_sign_in_does_not_come_to_its_end(http, signed):

@@ -57,7 +57,7 @@ class MCPTestView(APIView):
 
     def post(self, request):
         body = parse(request, MCPTestBody)
-        answer = mcp.tried(
+        answer = mcp.tested(
             server=mcp.parsed(body.server), name=body.name, timeout=body.timeout, call=body.tool_call
         )
         return Response(answer)
