@@ -18,6 +18,9 @@ logger = logging.getLogger(__name__)
 
 CTRL_C_SECONDS = 0.25
 """What the SDK's Ctrl-C is given before TERM."""
+BUSY_SECONDS = 0.6
+"""How long a shell may take to be back at its prompt before it counts as busy."""
+RESTING = {psutil.STATUS_SLEEPING, psutil.STATUS_IDLE, psutil.STATUS_ZOMBIE}
 TERM_SECONDS = 1.0
 """What TERM is given before KILL, so that traps run."""
 
@@ -35,6 +38,42 @@ def end_commands(conversation: Any) -> None:
         for process in filter(_alive, victims):
             _signal(process, number)
         _wait(victims, seconds)
+    for pid in shells:
+        if _stays_busy(pid):
+            # The command is the shell's own, a loop that ignores Ctrl-C: the terminal tool replaces
+            # a shell that is gone.
+            _end_shell(pid)
+
+
+def _end_shell(pid: int) -> None:
+    with contextlib.suppress(psutil.Error):
+        shell = psutil.Process(pid)
+        below = shell.children(recursive=True)
+        for process in [shell, *below]:
+            _signal(process, signal.SIGKILL)
+        _wait({shell, *below}, TERM_SECONDS)
+
+
+def _stays_busy(pid: int) -> bool:
+    """Whether the shell goes on with a command: something in its foreground, or computing itself.
+
+    A shell at its prompt sleeps in its own process group. Looked at until it is seen there twice.
+    """
+    deadline, calm = time.monotonic() + BUSY_SECONDS, 0
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid):
+            return False
+        calm = calm + 1 if _at_prompt(pid) else 0
+        if calm == 2:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _at_prompt(pid: int) -> bool:
+    with contextlib.suppress(psutil.Error, OSError):
+        return _foreground_group(pid) == os.getpgid(pid) and psutil.Process(pid).status() in RESTING
+    return True
 
 
 def shell_pids(conversation: Any) -> list[int]:
