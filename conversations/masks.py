@@ -13,8 +13,12 @@ from conversations.texts import MASK
 _TOKEN = re.compile(r"gAAAAA[A-Za-z0-9_\-]{60,}={0,2}")
 _KEYS = {"api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"}
 _MAPS = {"headers", "extra_headers", "env", "environment"}
-SHORTEST = 4
-"""Characters of a value that is masked wherever it occurs; a shorter one only where it is stored."""
+_SCHEMES = ("bearer ", "basic ", "token ")
+SHORTEST, SHORTEST_IN_MAPS = 4, 8
+"""Characters from which on a value is masked wherever it occurs; a shorter one only where it is stored.
+
+Values of headers and environments need more: most are plain words.
+"""
 
 
 class Masker:
@@ -34,8 +38,28 @@ class Masker:
     def masked(self, text: str) -> str:
         """JSON ``text`` without secrets; byte for byte the same where it holds none."""
         document = _parsed(text)
-        if any(True for _ in _plain_secrets(document)):
-            text = orjson.dumps(_without_secrets(document)).decode()
+        if document is None:
+            return self._masked_string(text)
+        clean = self._masked_node(document)
+        return text if clean == document else orjson.dumps(clean).decode()
+
+    def _masked_node(self, node: Any) -> Any:
+        if isinstance(node, str):
+            return self._masked_string(node)
+        if isinstance(node, list):
+            return [self._masked_node(item) for item in node]
+        if isinstance(node, dict):
+            return {key: self._masked_entry(key, value, node) for key, value in node.items()}
+        return node
+
+    def _masked_entry(self, key: str, value: Any, holder: dict[str, Any]) -> Any:
+        if _is_secret(key, value, holder):
+            return MASK
+        if key in _MAPS and isinstance(value, dict):
+            return {name: MASK if isinstance(v, str) and v else v for name, v in value.items()}
+        return self._masked_node(value)
+
+    def _masked_string(self, text: str) -> str:
         text = _TOKEN.sub(MASK, text)
         return self._values.sub(MASK, text) if self._values else text
 
@@ -64,30 +88,23 @@ def _plain_secrets(node: Any) -> Iterator[str]:
         if _is_secret(key, value, node):
             yield value
         elif key in _MAPS and isinstance(value, dict):
-            yield from (v for v in value.values() if isinstance(v, str) and v and v != MASK)
+            yield from _of_map(value)
         else:
             yield from _plain_secrets(value)
 
 
-def _without_secrets(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_without_secrets(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {key: _masked_entry(key, value, node) for key, value in node.items()}
-
-
-def _masked_entry(key: str, value: Any, holder: dict[str, Any]) -> Any:
-    if _is_secret(key, value, holder):
-        return MASK
-    if key in _MAPS and isinstance(value, dict):
-        return {name: MASK if isinstance(v, str) and v else v for name, v in value.items()}
-    return _without_secrets(value)
+def _of_map(values: dict[str, Any]) -> Iterator[str]:
+    for value in values.values():
+        if not isinstance(value, str):
+            continue
+        secret = value.partition(" ")[2] if value.lower().startswith(_SCHEMES) else value
+        if len(secret) >= SHORTEST_IN_MAPS:
+            yield secret
 
 
 def _spellings(value: str) -> set[str]:
-    """How ``value`` may be written in JSON, and in JSON that is a string in JSON."""
-    spellings = set()
+    """``value`` as it is, and as it is written in JSON that is a text in JSON."""
+    spellings = {value}
     for ascii_only in (False, True):
         once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
         spellings |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1]}

@@ -23,10 +23,11 @@ PIECE = 256 * 1024
 
 @dataclass(frozen=True)
 class Part:
-    """``length`` bytes from ``start``."""
+    """``length`` bytes from ``start``; ``asked``: as a range, if only of everything."""
 
     start: int
     length: int
+    asked: bool = False
 
 
 class FilePart:
@@ -103,11 +104,10 @@ def answer(
 def _send(
     request: HttpRequest, file: BinaryIO, part: Part, size: int, headers: dict[str, str]
 ) -> HttpResponseBase:
-    partial = part != Part(0, size)
     headers["Content-Length"] = str(part.length)
-    if partial:
+    if part.asked:
         headers["Content-Range"] = f"bytes {part.start}-{part.start + part.length - 1}/{size}"
-    code = 206 if partial else 200
+    code = 206 if part.asked else 200
     if request.method != "HEAD" and part.length > PIECE:
         return StreamingHttpResponse(FilePart(file, part), status=code, headers=headers)
     with file:
@@ -132,11 +132,11 @@ def _wanted(request: HttpRequest, size: int, etag: str, modified: str) -> Part |
         return whole
     if not match[1]:
         length = min(int(match[2]), size)
-        return Part(size - length, length) if length else None
+        return Part(size - length, length, asked=True) if length else None
     start, end = int(match[1]), int(match[2] or size)
     if end < start:
         return whole
-    return Part(start, min(end + 1, size) - start) if start < size else None
+    return Part(start, min(end + 1, size) - start, asked=True) if start < size else None
 
 
 def _same_date(text: str, modified: str) -> bool:
