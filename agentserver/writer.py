@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from django.db import OperationalError, InterfaceError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Closed(RuntimeError):
 class Operation:
     """What to do, whom to tell. ``run`` may be called twice: a failed batch is retried singly."""
 
-    __slots__ = ("run", "after", "future")
+    __slots__ = ("after", "future", "run")
 
     def __init__(self, run: Callable[[], Any], after: Callable[[Any], None] | None):
         self.run, self.after = run, after

@@ -19,7 +19,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -192,12 +192,12 @@ def show_block(text: str) -> None:
 
 
 @contextlib.contextmanager
-def given(url: str) -> Iterator[str]:
+def given(url: str) -> Generator[str]:
     yield url.rstrip("/")
 
 
 @contextlib.contextmanager
-def started(directory: Path) -> Iterator[str]:
+def started(directory: Path) -> Generator[str]:
     """A server of its own, ended in the end; its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
