@@ -118,7 +118,8 @@ def write(row: Conversation, directory: Path, beside: Path, change: Any = None) 
 def read(directory: Path, beside: Path) -> Conversation:
     """Store the conversation of a directory; its other files go to ``beside``. Needs the SDK.
 
-    Raises Unusable, AlreadyHere; then nothing is stored. A conversation that was running says so until recovery.
+    Raises Unusable, AlreadyHere; then nothing is stored. A conversation that was running says so
+    until recovery.
     """
     row = _row(directory)
     if Conversation.objects.filter(pk=row.pk).exists():

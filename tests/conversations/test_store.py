@@ -126,7 +126,8 @@ def test_a_message_takes_its_command_away_in_the_same_transaction(stored, append
 def test_what_cannot_be_stored_is_repaired(stored):
     row, store = stored
     event_id, _ = event()
-    payload = f'{{"id": "{event_id}", "kind": "ActionEvent", "source": "agent", "timestamp": "t", "x": "a\x00b\ud83d"}}'
+    head = f'"id": "{event_id}", "kind": "ActionEvent", "source": "agent", "timestamp": "t"'
+    payload = f'{{{head}, "x": "a\x00b\ud83d"}}'
 
     store.write(f"events/event-00000-{event_id}.json", payload)
 
