@@ -41,4 +41,4 @@ format: setup ## Put every file into the project's form
 	@.venv/bin/ruff check --fix
 
 bench: setup ## Measure what the project promises
-	@$(PYTEST) tests/benchmarks -s $(ARGS)
+	@$(PYTEST) tests/benchmarks/bench_*.py -s $(ARGS)

@@ -33,7 +33,7 @@ def waiting(open_, folder):
 
 
 def pausing(open_, folder):
-    conversation = open_(folder, think("slow", delay=1.5))
+    conversation = open_(folder, think("slow", delay=4))
     conversation.wait_llm_call()
     conversation.ok("pause")
     return conversation
