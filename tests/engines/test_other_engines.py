@@ -31,7 +31,17 @@ def listens(url):
 @pytest.mark.skipif(not listens(REDIS_URL), reason="no Redis on 127.0.0.1:6379 or TEST_REDIS_URL")
 def test_what_is_marked_engines_passes_on_postgresql_and_redis():
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-m", "engines", "-p", "no:cacheprovider", "-rs", "--ignore=tests/contract"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-m",
+            "engines",
+            "-p",
+            "no:cacheprovider",
+            "-rs",
+            "--ignore=tests/contract",
+        ],
         cwd=ROOT,
         env={
             **os.environ,
