@@ -2,7 +2,7 @@
 
 import asyncio
 import concurrent.futures
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from agentserver.errors import Problem
@@ -23,7 +23,9 @@ class BrokenOff(Problem):
 class ArrivingBody:
     """A file-like body. ``read`` is for the view's thread; what is not read stays with the client."""
 
-    def __init__(self, receive: Callable[[], Awaitable[dict[str, Any]]], loop: asyncio.AbstractEventLoop):
+    def __init__(
+        self, receive: Callable[[], Coroutine[Any, Any, dict[str, Any]]], loop: asyncio.AbstractEventLoop
+    ):
         self._receive, self._loop = receive, loop
         self._buffer, self._ended = bytearray(), False
 

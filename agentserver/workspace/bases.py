@@ -75,7 +75,7 @@ def _local_fork_point(directory: Path, head: str, branch: str | None) -> str | N
     main = local_main(directory)
     if main is None or main == branch:
         return None
-    tip = resolve(directory, f"refs/heads/{main}")
+    tip = commit(directory, f"refs/heads/{main}")
     return tip if merge_base(directory, head, tip) == tip else None
 
 

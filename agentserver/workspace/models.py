@@ -10,7 +10,7 @@ class RememberedDirectory(models.Model):
         WORKSPACE = "workspace"
         PARENT = "parent"
 
-    kind = models.CharField(max_length=16, choices=Kind)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
     path = models.CharField(max_length=4096)
     digest = models.CharField(
         max_length=64, help_text="SHA-256 of the path: the path is too long for an index"

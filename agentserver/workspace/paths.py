@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from agentserver.errors import NotFound, Problem
@@ -94,7 +94,7 @@ _ANSWERS: dict[int, type[Problem]] = {
 
 
 @contextlib.contextmanager
-def refusing(**answers: type[Problem]) -> Iterator[None]:
+def refusing(**answers: type[Problem]) -> Generator[None]:
     """Turn an OSError into an answer. ``answers``: problem by errno name, where it differs here."""
     try:
         yield

@@ -3,6 +3,7 @@
 import time
 import zipfile
 from collections.abc import Generator
+from typing import Any
 
 from conversations import exchange
 from conversations.masks import Masker
@@ -30,8 +31,8 @@ class Outlet:
 def zipped(row: Conversation) -> Generator[bytes]:
     """The pieces of ``<hex>/base_state.json, meta.json, events/event-NNNNN-ID.json``. Needs the SDK."""
     masker = Masker([row.base_state, row.request])
-    outlet = Outlet()
-    with zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+    outlet: Any = Outlet()
+    with zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in exchange.files(row):
             member = zipfile.ZipInfo(f"{row.id.hex}/{file.name}", time.localtime()[:6])
             member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16

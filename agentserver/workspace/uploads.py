@@ -2,12 +2,12 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.http.multipartparser import FILE, ChunkIter, LazyStream, MultiPartParserError, Parser, exhaust
+from django.http.multipartparser import FILE, ChunkIter, LazyStream, MultiPartParserError, Parser
 
 from agentserver.errors import invalid
 from agentserver.workspace.paths import BadPath, NotAFile, refusing
@@ -32,7 +32,8 @@ def receive(*, body: Any, boundary: bytes, target: Path) -> int:
 def _write_file_part(parts: Iterator[Any], target: Path) -> int:
     for kind, headers, content in parts:
         if kind != FILE or _field_name(headers) != "file":
-            exhaust(content)
+            for _ in content:
+                pass
             continue
         with draft_of(target) as draft:
             for piece in content:
@@ -53,7 +54,7 @@ def _field_name(headers: dict[str, Any]) -> str | None:
 
 
 @contextmanager
-def draft_of(target: Path) -> Iterator[BinaryIO]:
+def draft_of(target: Path) -> Generator[BinaryIO]:
     """A new file that becomes ``target`` when the block ends well, and is gone when it does not."""
     mode = _present_mode(target)
     made = _make_parents(target.parent)
