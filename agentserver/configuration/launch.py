@@ -8,7 +8,7 @@ from agentserver.catalog import skills
 from agentserver.configuration import agent_profiles, connections, documents, stores
 from agentserver.configuration.owners import settings_row
 from agentserver.configuration.refusals import refuse_quietly
-from agentserver.errors import Invalid, NotFound, Problem
+from agentserver.errors import Invalid, NotFound, Problem, invalid
 
 
 class LaunchRefused(Invalid):
@@ -73,6 +73,20 @@ def from_agent(
     if getattr(agent, "llm", None) is not None and agent.llm.provider_connection_id:
         agent = agent.model_copy(update={"llm": connections.applied(owner=owner, llm=agent.llm)})
     return _finalized(agent, additions, client_tools)
+
+
+def tools_of(specs: Sequence[Any]) -> list[Any]:
+    """The agent's tools for tools that the client carries out. Raises Invalid (422)."""
+    if not specs:
+        return []
+    from openhands.sdk.tool.client_tool import ClientToolRegistrationError, register_client_tools
+
+    try:
+        return register_client_tools(specs)
+    except ClientToolRegistrationError:
+        raise invalid(
+            ["body", "client_tools"], "A client tool needs a name of its own, which no other tool has."
+        ) from None
 
 
 @refuse_quietly

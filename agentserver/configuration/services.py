@@ -37,13 +37,11 @@ def launched_agent(*, principal: Any, request: Any, client_tools: Any = ()) -> A
     """The SDK's LaunchedAgent for a parsed StartConversationRequest, whatever its source of the agent.
 
     ``.agent`` is the agent with plain keys; ``.profile`` says which agent profile it came from, if one.
+    ``client_tools``: the SDK's ClientToolSpecs.
     Raises NotFound (404), Invalid (422), Unavailable (503).
     """
-    options = {
-        "additions": request.agent_launch_additions,
-        "client_tools": client_tools,
-    }
-    stores.install()
+    tools = launch.tools_of(client_tools)
+    options = {"additions": request.agent_launch_additions, "client_tools": tools}
     if request.agent_profile_id is not None:
         return agent_of_profile(principal=principal, profile_id=request.agent_profile_id, **options)
     if request.agent is not None:

@@ -13,23 +13,42 @@ import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
-from agentserver import sdk, threads
+from django.contrib.auth import get_user_model
+
+from agentserver import conf, sdk, threads
 from agentserver.configuration import connections, llm_profiles, meta_profiles
 from agentserver.errors import NotFound, Problem
 
-_acting: ContextVar[int | None] = ContextVar("acting_owner", default=None)
+NOBODY = 0
+"""An owner without rows."""
+
+_UNSAID = -1
+_acting: ContextVar[int | None] = ContextVar("acting_owner", default=_UNSAID)
 
 
 @contextmanager
 def acting_for(owner: int | None) -> Iterator[None]:
-    """Within it the SDK's default stores are those of ``owner``; outside, those of the operator."""
+    """Within it the SDK's default stores are those of ``owner``."""
     token = _acting.set(owner)
     try:
         yield
     finally:
         _acting.reset(token)
+
+
+def _owner() -> int | None:
+    """Whose stores the SDK gets. Where nobody said so: the operator's, unless there are other users."""
+    owner = _acting.get()
+    if owner != _UNSAID:
+        return owner
+    return NOBODY if _off_loop(_has_users) else None
+
+
+def _has_users() -> bool:
+    return get_user_model().objects.filter(is_active=True, is_staff=False).exists()
 
 
 def _off_loop[T](function: Callable[..., T], **arguments: Any) -> T:
@@ -128,8 +147,8 @@ def install() -> None:
 
 def _maker(ours: type, original: type) -> Callable[..., Any]:
     def make(base_dir: Any = None, **options: Any) -> Any:
-        if base_dir is not None:
-            return original(base_dir, **options)  # somebody chose a directory of their own
-        return ours(_acting.get())
+        if base_dir is None or Path(base_dir) == conf.current().persistence_dir / "profiles":
+            return ours(_owner())
+        return original(base_dir, **options)  # somebody chose a directory of their own
 
     return make

@@ -1,4 +1,4 @@
-"""The published TypeScript client, unmodified, drives a server: settings, profiles, a conversation and more."""
+"""The published TypeScript client, unmodified, drives settings, profiles, a conversation, bash and files."""
 
 import json
 import os

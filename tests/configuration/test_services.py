@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.contrib.auth import get_user_model
 
-from agentserver import sdk
+from agentserver import conf, sdk
 from agentserver.auth.doors import OPERATOR, Principal
 from agentserver.configuration import (
     agent_profiles,
@@ -167,16 +167,52 @@ def test_references_to_saved_secrets_become_their_values_for_their_owner_only(pr
     assert set(services.with_own_secrets(principal=principal, payload=payload)["secrets"]) == {"OTHER"}
 
 
+def test_client_tools_become_tools_of_the_agent():
+    from openhands.sdk.conversation.request import StartConversationRequest
+
+    spec = {
+        "name": "show_page",
+        "description": "Show a page",
+        "parameters": {"type": "object", "properties": {}},
+    }
+    body = {
+        "workspace": {"working_dir": "somewhere"},
+        "agent_settings": {"llm": {"model": "openai/x"}, "tools": []},
+        "client_tools": [spec],
+    }
+    request = StartConversationRequest.model_validate(body)
+    launched = services.launched_agent(principal=OPERATOR, request=request, client_tools=request.client_tools)
+
+    [tool] = [tool for tool in launched.agent.tools if tool.name == "show_page"]
+    assert tool.params["spec"]["description"] == "Show a page"
+    with pytest.raises(Invalid):
+        services.launched_agent(principal=OPERATOR, request=request, client_tools=request.client_tools * 2)
+
+
 def test_the_sdk_finds_profiles_in_the_tables(save_llm, principal):
+    from openhands.sdk.conversation.impl import local_conversation
     from openhands.sdk.tool.builtins import switch_llm
 
     save_llm("mine")
     save_llm("theirs", owner=principal.user_id)
     stores.install()
 
-    assert switch_llm.get_llm_profile_names() == ["mine"]
+    assert switch_llm.get_llm_profile_names() == [], "nobody said whose, and there are users"
+    with stores.acting_for(None):
+        assert switch_llm.get_llm_profile_names() == ["mine"]
     with stores.acting_for(principal.user_id):
         assert switch_llm.get_llm_profile_names() == ["theirs"]
+        store = local_conversation.LLMProfileStore(conf.current().persistence_dir / "profiles")
+        assert store.list() == ["theirs.json"]
     assert key_of(services.profile_store(principal=OPERATOR).load("mine.json")) == "sk-plain"
     with pytest.raises(FileNotFoundError):
         services.profile_store(principal=OPERATOR).load("theirs")
+
+
+def test_without_other_users_the_sdk_gets_the_profiles_of_the_operator(save_llm):
+    from openhands.sdk.tool.builtins import switch_llm
+
+    save_llm("mine")
+    stores.install()
+
+    assert switch_llm.get_llm_profile_names() == ["mine"]
