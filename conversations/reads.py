@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from django.db import connection
 from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from agentserver.errors import invalid
 from conversations.models import Conversation, Event
 
 CHUNK = 50
+TRIGRAM = 3
 
 # Conversations
 
@@ -89,12 +92,23 @@ class EventFilter:
         if self.source:
             rows = rows.filter(source=self.source)
         if self.body:
-            rows = rows.filter(kind="MessageEvent", body__contains=self.body.lower())
+            rows = _saying(rows.filter(kind="MessageEvent"), self.body.lower())
         if self.since:
             rows = rows.filter(timestamp__gte=self.since)
         if self.before:
             rows = rows.filter(timestamp__lt=self.before)
         return rows
+
+
+def _saying(rows: QuerySet, text: str) -> QuerySet:
+    """Those whose body contains ``text``; by the trigram index where it is long enough for one."""
+    if len(text) < TRIGRAM:
+        return rows.filter(body__contains=text)
+    if connection.vendor == "postgresql":
+        return rows.exclude(body="").filter(body__contains=text)
+    phrase = '"' + text.replace('"', '""') + '"'
+    found = RawSQL("SELECT rowid FROM conversations_event_body WHERE body MATCH %s", [phrase])
+    return rows.filter(id__in=found)
 
 
 def event_page(

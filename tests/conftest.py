@@ -40,6 +40,16 @@ def agent_server(tmp_path_factory):
         server.stop()
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup):
+    """As pytest-django's; in the end the process's own writer lets its connection go."""
+    yield
+    from agentserver import threads, writer
+
+    writer.current().close()
+    threads.shutdown()
+
+
 @pytest.fixture
 def make_conversation(db):
     """Callable: a stored conversation, with any field by name."""
