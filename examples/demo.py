@@ -211,7 +211,7 @@ def started(directory: Path) -> Generator[str]:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
     try:
         url = f"http://127.0.0.1:{port}"
-        wait(lambda: _is_ready(url) or _has_died(process, log), "the server", seconds=90)
+        wait(lambda: _is_ready(url) or _has_died(process, log), "the server", seconds=180)
         yield url
     finally:
         process.terminate()
