@@ -9,6 +9,9 @@ SHELL := /bin/bash
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
+# Tests mostly wait for servers: two at once take half the time. A file stays with one worker, and a
+# worker has one server for all its files.
+WORKERS ?= -n 2 --dist loadfile
 
 .PHONY: help setup serve demo test check format bench
 
@@ -25,7 +28,7 @@ demo: setup ## Start a server of its own and show a conversation that is paused,
 	@exec $(PYTHON) examples/demo.py
 
 test: setup ## Run every test
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) $(WORKERS) $(ARGS)
 
 check: setup ## Format, lint, types, Django's checks, missing migrations, architecture
 	@.venv/bin/ruff format --check
