@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,24 @@ PUBLIC_SECONDS = 20
 
 
 def for_launch(*, owner: int | None) -> list[Any]:
-    """The skills that an agent profile chooses from: the user's and those already fetched."""
-    return list(_user(owner).values())
+    """The skills that an agent profile chooses from: the user's, and public ones fetched before."""
+    return list({**_public_at_hand(), **_user(owner)}.values())
+
+
+def public_names(*, owner: int | None) -> set[str]:
+    """Which of ``for_launch`` are public: a profile may leave those out and keep the user's."""
+    return set(_public_at_hand()) - set(_user(owner))
+
+
+def _public_at_hand() -> dict[str, Any]:
+    """Starting an agent never waits for a first fetch."""
+    from openhands.sdk.skills.skill import PUBLIC_SKILLS_PATH_ENV
+    from openhands.sdk.skills.utils import get_skills_cache_dir
+
+    fetched = (
+        bool(os.environ.get(PUBLIC_SKILLS_PATH_ENV)) or (get_skills_cache_dir() / "public-skills").is_dir()
+    )
+    return _public(None) if fetched else {}
 
 
 def found(*, owner: int | None, wanted: Any) -> dict[str, Any]:

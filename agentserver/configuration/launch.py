@@ -140,6 +140,7 @@ def _stores(owner: int | None) -> Any:
         llm_profile_names=stores.LLMProfiles(owner).names,
         mcp_config=settings.mcp_config,
         skills=lambda: skills.for_launch(owner=owner),
+        public_skill_names=lambda: skills.public_names(owner=owner),
         critic_api_key=getattr(verification, "critic_api_key", None),
     )
 
