@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from agentserver import live, writer
 from bashevents.models import GROUP, BashEvent, Kind
-from bashevents.serializers import ExecuteRequest, command_payload, output_content, output_payload
+from bashevents.serializers import ExecuteRequest, command_payload, new_id, output_content, output_payload
 
 _LOCK = 0x62617368
 """Key of the PostgreSQL advisory lock under which rows are numbered."""
@@ -119,7 +119,7 @@ def append_outputs(
 
 
 def _insert_output(order: Order, chunk: Chunk, content: str) -> Row:
-    moment, event_id = _clock.next(), uuid.uuid4()
+    moment, event_id = _clock.next(), new_id()
     payload = output_payload(event_id, moment, content)
     row = BashEvent(
         event_id=event_id,

@@ -4,6 +4,7 @@ Rows may be deleted while the command runs, so the answer is not read from them.
 than one chunk is spooled to an unnamed temporary file: memory stays bounded while it runs.
 """
 
+import contextlib
 import datetime
 import tempfile
 import uuid
@@ -14,7 +15,7 @@ from typing import IO
 import orjson
 
 from bashevents.journal import Chunk
-from bashevents.serializers import output_payload
+from bashevents.serializers import new_id, output_payload
 
 IN_MEMORY = 4 * 1024 * 1024
 """Bytes of a stream kept in memory; beyond, in the file."""
@@ -75,12 +76,17 @@ class Result:
         if not self._done.done():
             self._done.set_result(None)
 
+    def wait(self, seconds: float) -> None:
+        """Until it is over, at most so long."""
+        with contextlib.suppress(TimeoutError):
+            self._done.result(seconds)
+
     def payload(self) -> str:
         """One BashOutput with all of the output, as JSON. Waits for the end of the command; call once."""
         self._done.result()
         last = self._last or Chunk(0, "", "", -1)
         payload = self._last_payload or output_payload(
-            uuid.uuid4(), datetime.datetime.now(datetime.UTC), last.content(self._command_id)
+            new_id(), datetime.datetime.now(datetime.UTC), last.content(self._command_id)
         )
         if self._spools is None:
             return payload

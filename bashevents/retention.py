@@ -20,7 +20,7 @@ from bashevents.querysets import BashEventQuerySet
 
 logger = logging.getLogger(__name__)
 
-BATCH = 500
+BATCH = 1000
 """Rows of a batch unless told otherwise."""
 BATCH_SIZE = 8 * 1024 * 1024
 """Characters of a batch."""
@@ -54,7 +54,7 @@ class Pruning:
             if not window:
                 break
             position = window[-1][:2]
-            rows = self._sized(rows, self._timed(self._delete, [row[1] for row in window]))
+            rows = self._sized(rows, self._delete([number for _, number, _ in window]))
         if self.deleted:
             self._give_back_space()
         return self.deleted
@@ -68,29 +68,31 @@ class Pruning:
         sizes = itertools.accumulate(row[2] for row in window)
         return [row for row, size in zip(window, sizes, strict=True) if size <= BATCH_SIZE] or window[:1]
 
-    def _delete(self, numbers: list[int]) -> None:
-        # What is prunable stays so: it may be looked up outside the transaction that deletes it.
-        prunable = BashEvent.objects.filter(id__in=numbers).prunable(self.cutoff).values_list("id", flat=True)
-        if found := list(prunable):
-            count = self._write(lambda: BashEvent.objects.filter(id__in=found).delete()[0])
-            self.deleted += count
-            if self.progress is not None:
-                self.progress(count)
+    def _delete(self, numbers: list[int]) -> float:
+        prunable = BashEvent.objects.filter(id__in=numbers).prunable(self.cutoff)
+        count, held = self._write(lambda: prunable.delete()[0])
+        self.deleted += count
+        if self.progress is not None:
+            self.progress(count)
+        return held
 
-    def _write(self, operation: Callable[[], int]) -> int:
-        return writer.current().call(operation)
+    def _write(self, operation: Callable[[], int]) -> tuple[int, float]:
+        """Do ``operation``, then leave the database to others for as long as it held it.
 
-    def _timed(self, work: Callable[..., object], *args: object) -> float:
-        """Do ``work``, then leave the database to others for as long as it took; that time."""
-        began = time.monotonic()
-        work(*args)
-        took = time.monotonic() - began
-        self.ended.wait(took * PAUSE)
-        return took
+        What it returned, and for how many seconds it kept others from writing.
+        """
 
-    def _sized(self, rows: int, took: float) -> int:
+        def timed() -> tuple[int, float]:
+            began = time.monotonic()
+            return operation(), time.monotonic() - began
+
+        result, held = writer.current().call(timed)
+        self.ended.wait(held * PAUSE)
+        return result, held
+
+    def _sized(self, rows: int, held: float) -> int:
         """Rows of the next batch, after one of ``rows`` that took so many seconds."""
-        wanted = int(rows * min(BATCH_SECONDS / max(took, 0.001), 2))
+        wanted = int(rows * min(BATCH_SECONDS / max(held, 0.001), 2))
         return max(min(wanted, self.batch_size), min(FEWEST, self.batch_size))
 
     def _give_back_space(self) -> None:
@@ -99,7 +101,7 @@ class Pruning:
             return
         free = _free_pages()
         while free and not self.ended.is_set():
-            self._timed(self._write, _vacuum_some)
+            self._write(_vacuum_some)
             left = _free_pages()
             if left >= free:  # not an incremental database, or others fill it faster
                 break

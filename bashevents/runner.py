@@ -80,14 +80,20 @@ class Runner:
         with self._lock:
             return command_id in self._executions
 
-    def stop_all(self, *, conversation_id: uuid.UUID) -> None:
-        """Ask all commands of a conversation to end."""
+    def busy(self, conversation_id: uuid.UUID | None) -> bool:
+        """Whether something of a shell runs."""
         with self._lock:
-            ids = [
-                key for key, one in self._executions.items() if one.order.conversation_id == conversation_id
-            ]
-        for command_id in ids:
-            self.stop(command_id, conversation_id=conversation_id)
+            return any(one.order.conversation_id == conversation_id for one in self._executions.values())
+
+    def end_all(self, *, conversation_id: uuid.UUID) -> None:
+        """End all commands of a conversation, and wait until that is written down."""
+        with self._lock:
+            executions = list(self._executions.values())
+        theirs = [one for one in executions if one.order.conversation_id == conversation_id]
+        for execution in theirs:
+            self.stop(execution.order.id, conversation_id=conversation_id)
+        for execution in theirs:
+            execution.result.wait(CLOSE_SECONDS)
 
     def close(self) -> None:
         """End every command and what it left behind, write that down, end the thread."""
@@ -102,6 +108,8 @@ class Runner:
             ending.result(CLOSE_SECONDS + 1)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(1)
+        if not self._thread.is_alive():
+            self._loop.close()
 
     # On the loop
 

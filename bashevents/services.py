@@ -1,5 +1,6 @@
 """What can be done with bash: start, execute, stop, find, clear. For threads, not for loops."""
 
+import contextlib
 import datetime
 import os
 import uuid
@@ -14,12 +15,14 @@ from bashevents.execution import Execution
 from bashevents.journal import Order
 from bashevents.models import BashEvent, Kind
 from bashevents.querysets import BashEventQuerySet
-from bashevents.serializers import ExecuteRequest
+from bashevents.serializers import ExecuteRequest, new_id
 
 STOPS = "bash-stops"
 """The group in which processes ask each other to stop a command."""
 PAGE_SIZE = 32 * 1024 * 1024
 """Characters of a page; one that would be larger ends earlier, with a cursor."""
+FETCHED = 16
+"""Rows that come from the database at once: large ones that no longer fit are not read."""
 CLEAR_BATCH = 500
 """Rows deleted in one transaction by ``clear``."""
 
@@ -48,7 +51,7 @@ def execute_command(*, scope: Scope, body: ExecuteRequest) -> str:
 
 
 def _start(*, scope: Scope, body: ExecuteRequest, joined: bool) -> tuple[str, Execution]:
-    order = Order(uuid.uuid4(), scope.conversation_id, _placed(scope, body))
+    order = Order(new_id(), scope.conversation_id, _placed(scope, body))
     here = runner.current()
     execution = here.reserve(order, joined=joined)
     try:
@@ -126,14 +129,17 @@ class Search:
 
 def search(*, scope: Scope, query: Search) -> tuple[list[str], Position | None]:
     """A page of events as JSON, and where the next one begins, if there is one."""
-    events = _matching(scope, query)
-    rows = list(events.values_list("timestamp", "id", "size")[: query.limit + 1])
-    page = _cut(rows[: query.limit])
-    payloads = dict(BashEvent.objects.filter(id__in=[row[1] for row in page]).values_list("id", "payload"))
-    more = len(page) < len(rows)
-    # A row may have been pruned since it was listed.
-    items = [payloads[number] for _, number, _ in page if number in payloads]
-    return items, (page[-1][0], page[-1][1]) if more else None
+    items: list[str] = []
+    position, total = None, 0
+    columns = _matching(scope, query).values_list("timestamp", "id", "size", "payload")
+    with contextlib.closing(columns[: query.limit + 1].iterator(chunk_size=FETCHED)) as rows:
+        for moment, number, size, payload in rows:
+            total += size
+            if items and (len(items) == query.limit or total > PAGE_SIZE):
+                return items, position
+            items.append(payload)
+            position = (moment, number)
+    return items, None
 
 
 def _matching(scope: Scope, query: Search) -> BashEventQuerySet:
@@ -158,16 +164,6 @@ def _matching(scope: Scope, query: Search) -> BashEventQuerySet:
     return events.in_order(newest_first=query.newest_first)
 
 
-def _cut(rows: list[tuple[datetime.datetime, int, int]]) -> list[tuple[datetime.datetime, int, int]]:
-    """As many rows as a page holds, at least one."""
-    total = 0
-    for count, (_, _, size) in enumerate(rows):
-        total += size
-        if total > PAGE_SIZE and count:
-            return rows[:count]
-    return rows
-
-
 def clear(*, scope: Scope) -> int:
     """Delete all events there are now; how many. What runs goes on, and writes its later events."""
     events = BashEvent.objects.of(scope.conversation_id).filter(id__lte=BashEvent.objects.newest())
@@ -184,5 +180,5 @@ def _delete_some(events: BashEventQuerySet) -> int:
 
 def forget_conversation(*, conversation_id: uuid.UUID) -> None:
     """End the commands of a conversation that is being deleted, and delete their events."""
-    runner.current().stop_all(conversation_id=conversation_id)
+    runner.current().end_all(conversation_id=conversation_id)
     clear(scope=Scope(conversation_id))
