@@ -1,7 +1,6 @@
 """Making the SDK's conversation: a new one from a request, an old one from its row."""
 
 import importlib
-import uuid
 from typing import Any
 
 import orjson
@@ -9,6 +8,7 @@ from openhands.sdk.conversation.request import StartConversationRequest
 from openhands.sdk.workspace import LocalWorkspace
 
 from agentserver import conf, sdk
+from agentserver.configuration import stores
 from agentserver.errors import invalid
 from conversations import infos, streams, titles
 from conversations.lanes import Lanes
@@ -54,7 +54,7 @@ def create(
     row.request = orjson.dumps(kept).decode()
     conversation = _conversation(
         store,
-        row.id,
+        row,
         request.workspace,
         kept,
         agent=agent,
@@ -92,7 +92,7 @@ def load(row: Conversation, lanes: Lanes) -> Loaded:
     hooks = HookConfig.model_validate(kept["hook_config"]) if kept.get("hook_config") else None
     workspace = LocalWorkspace(working_dir=row.workspace_dir)
     conversation = _conversation(
-        store, row.id, workspace, kept, agent=None, plugins=plugins or None, hook_config=hooks
+        store, row, workspace, kept, agent=None, plugins=plugins or None, hook_config=hooks
     )
     store.describe = lambda: infos.describe(conversation.state, kept)
     if row.status in (Status.RUNNING, Status.WAITING):
@@ -105,11 +105,17 @@ def load(row: Conversation, lanes: Lanes) -> Loaded:
 
 def _conversation(
     store: DatabaseFileStore,
-    conversation_id: uuid.UUID,
+    row: Conversation,
     workspace: LocalWorkspace,
     kept: dict[str, Any],
     **options: Any,
 ) -> RunnerConversation:
+    options |= _observability(kept)
+    with stores.acting_for(row.owner_id):  # the profiles it switches between are its owner's
+        return _made(store, row.id, workspace, kept, options)
+
+
+def _made(store: Any, conversation_id: Any, workspace: Any, kept: Any, options: Any) -> RunnerConversation:
     return RunnerConversation(
         workspace=workspace,
         conversation_id=conversation_id,
@@ -122,13 +128,18 @@ def _conversation(
         stuck_detection=kept.get("stuck_detection", True),
         stream_callbacks=[streams.forwarder(store.group)],
         profile_store_dir=conf.current().persistence_dir / "profiles",
-        user_id=kept.get("user_id"),
-        observability_metadata=kept.get("observability_metadata"),
-        observability_tags=kept.get("observability_tags"),
-        observability_span_name=kept.get("observability_span_name", "conversation"),
-        observability_parent_span_context=kept.get("observability_parent_span_context"),
         **options,
     )
+
+
+def _observability(kept: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "user_id": kept.get("user_id"),
+        "observability_metadata": kept.get("observability_metadata"),
+        "observability_tags": kept.get("observability_tags"),
+        "observability_span_name": kept.get("observability_span_name", "conversation"),
+        "observability_parent_span_context": kept.get("observability_parent_span_context"),
+    }
 
 
 def register(kept: dict[str, Any]) -> None:

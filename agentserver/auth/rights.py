@@ -1,7 +1,8 @@
 """What a user who is not staff may call: their own conversations, and what is needed to start one.
 
-Commands, files and settings are shared by all and run by one system account; they are for
-operators (session keys and staff). Anything not named here is refused.
+Commands and files are shared by all and run by one system account; they are for operators
+(session keys and staff). Settings and profiles are each user's own. Anything not named here is
+refused.
 """
 
 import re
@@ -18,8 +19,12 @@ _ANY = re.compile(
     r"|/api/auth/workspace-session/?|/api/(?:skills|hooks|plugins|sub-agents)/?"
 )
 _READ = re.compile(
-    r"/api/(?:llm/(?:models|models/verified|providers)|tools|tools/catalog|profiles|agent-profiles|settings"
-    r"|settings/(?:agent|conversation)-schema|skills/(?:catalog|installed)|vscode/status|file/home)/?"
+    r"/api/(?:llm/(?:models|models/verified|providers)|tools|tools/catalog"
+    r"|skills/(?:catalog|installed)|vscode/status|file/home)/?"
+)
+# Rows of their owner: nobody else's are read or written through them.
+_OWN_SETTINGS = re.compile(
+    r"/api/(?:settings|profiles|agent-profiles|meta-profiles|llm/provider-connections)(/.*)?", re.DOTALL
 )
 _TRAJECTORY = re.compile(rf"/api/file/download-trajectory/{_UUID}/?")
 
@@ -29,7 +34,9 @@ def allow(principal: Principal, scope: dict[str, Any]) -> bool:
     path, method = scope["path"], scope["method"]
     if principal.operator or _ANY.fullmatch(path) or subject(path):
         return True
-    return method in _READING and bool(_READ.fullmatch(path)) and not _asks_plain(scope)
+    if _OWN_SETTINGS.fullmatch(path):
+        return True
+    return method in _READING and bool(_READ.fullmatch(path))
 
 
 def subject(path: str) -> uuid.UUID | None:
@@ -46,11 +53,3 @@ def sees(principal: Principal, conversation_id: uuid.UUID) -> bool:
     from conversations.models import Conversation
 
     return Conversation.objects.visible_to(principal).filter(pk=conversation_id).exists()
-
-
-def _asks_plain(scope: dict[str, Any]) -> bool:
-    """Whether secrets are wanted in clear; encrypted ones may be had, as they can only be handed back."""
-    for name, value in scope["headers"]:
-        if name == b"x-expose-secrets" and value.strip().lower() == b"plaintext":
-            return True
-    return False

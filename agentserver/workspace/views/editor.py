@@ -3,6 +3,7 @@
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from agentserver.errors import Unavailable
 from agentserver.workspace import editor, scopes
 
 
@@ -29,7 +30,7 @@ class EditorUrlView(APIView):
 
 
 class DesktopUrlView(APIView):
-    """GET: null. This server offers no desktop."""
+    """GET: 503, as the older protocol has it where the desktop is switched off. Here there is none."""
 
     def get(self, request):
-        return Response({"url": None})
+        raise Unavailable("This server offers no desktop.")
