@@ -156,9 +156,20 @@ def loads(raw: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:  # what orjson refuses and others send: NaN, lone surrogates, stray bytes
-        return json.loads(raw.decode("utf-8", "replace"))
+        return repaired(json.loads(raw.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         raise invalid(["body"], "The body is not JSON.", "json_invalid") from None
+
+
+def repaired(value: Any) -> Any:
+    """``value`` with lone surrogates, which no UTF-8 can hold, replaced in every text."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [repaired(item) for item in value]
+    if isinstance(value, dict):
+        return {repaired(key): repaired(item) for key, item in value.items()}
+    return value
 
 
 def parse[T](request: Request, model: type[T]) -> T:

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from agentserver import sdk, threads
+from agentserver import api, sdk, threads
 from agentserver.errors import Invalid, Problem
 from agentserver.sockets import UNKNOWN, Refused, TailingConsumer
 from conversations import infos, reads, services
@@ -64,8 +64,8 @@ class ConversationConsumer(TailingConsumer):
 
     async def heard(self, text: str | None, data: bytes | None) -> None:
         try:
-            message = orjson.loads(text or "")
-        except ValueError:
+            message = api.loads((text or "").encode("utf-8", "surrogatepass"))
+        except Invalid:
             await self.send(self.error_frame("InvalidMessage", "Send a user message as JSON text."))
             return
         if isinstance(message, dict) and message.get("type") == "auth":
