@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 READ = 64 * 1024
 """Bytes read at once: what a pipe holds."""
-LIVE_SECONDS = 0.15
+LIVE_SECONDS = 0.18
 """Output waits this long for more before it is shown; with the commit less than 0.2 s."""
 SETTLE_SECONDS = 0.15
 """How long, after the shell has gone, others may finish what they write to its pipes."""

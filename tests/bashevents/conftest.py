@@ -4,8 +4,10 @@ import datetime
 
 import httpx
 import pytest
+from django.db import connections
 from django.utils import timezone
 
+from agentserver import threads, writer
 from bashevents import runner
 from bashevents.models import BashEvent, Kind
 from bashevents.serializers import ExecuteRequest, command_payload, new_id, output_content, output_payload
@@ -21,6 +23,14 @@ def http(agent_server):
 @pytest.fixture
 def bash(http):
     return Bash(http)
+
+
+@pytest.fixture(autouse=True)
+def no_connection_left():
+    """Threads that outlive a test keep no connection to its database."""
+    yield
+    writer.current().close()
+    threads.waiting().submit(connections.close_all).result()
 
 
 @pytest.fixture
