@@ -54,9 +54,10 @@ def load() -> None:
 
 @functools.cache
 def _load_tools() -> None:
-    """Register the agent's tools: at start, or when the SDK is first needed."""
+    """Register the agent's tools and sub-agents: at start, or when the SDK is first needed."""
     importlib.import_module("openhands.tools")
-    importlib.import_module("openhands.tools.preset.default")
+    preset = importlib.import_module("openhands.tools.preset.default")
+    preset.register_builtins_agents(enable_browser=False)  # browser tools need a browser of their own
 
 
 def _quieten() -> None:

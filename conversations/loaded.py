@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from openhands.sdk.event import ConversationStateUpdateEvent, InterruptEvent
 
 from agentserver import live, threads, writer
-from conversations import commands, intents, processes, titles
+from conversations import commands, intents, processes, subagents, titles
 from conversations.lanes import Lane, Lanes
 from conversations.models import Command, Conversation, Status
 from conversations.sdkconversation import RunnerConversation
@@ -55,6 +55,7 @@ class Loaded:
         self._held_status: ConversationStateUpdateEvent | None = None
         self._told_status = ""
         self.wants_title = False
+        self.family = subagents.Family()
         self.goal: Any = None  # the GoalStatus that is pursued
         self.judging: Future[Any] | None = None
         self.closed = False
@@ -182,6 +183,7 @@ class Loaded:
             if self._stop is not None:
                 return  # stopped before it began
             self.watch_stats()  # plugins and switches bring other models
+            subagents.running_for.set(self.family)
             self._task = asyncio.create_task(self.conversation.arun(), name=f"run-{self.id.hex}")
         try:
             await asyncio.wait({self._task})
@@ -366,6 +368,7 @@ class Loaded:
 
         While a tool holds it, the next step is where the pause is heeded.
         """
+        self.family.pause()
         state = self.conversation.state
         if state.acquire(blocking=False):
             try:
@@ -383,6 +386,7 @@ class Loaded:
             self._lane.loop.call_soon_threadsafe(self._task.cancel)
         if self.judging is not None:
             self.judging.cancel()
+        self.family.interrupt()
         # At once: a tool that does not heed Ctrl-C would keep the loop from hearing the cancel.
         threads.waiting().submit(processes.end_commands, self.conversation)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agentserver import threads, writer
 from agentserver.errors import NotFound
-from conversations import building, goals, intents, lanes  # noqa: F401  (goals registers its command)
+from conversations import building, goals, intents, lanes, subagents  # noqa: F401  (goals registers its command)
 from conversations.lanes import Lane
 from conversations.loaded import Loaded
 from conversations.models import Conversation, Status
@@ -161,4 +161,5 @@ def _claimed(conversation_id: uuid.UUID) -> Conversation:
 @functools.cache
 def current() -> Runner:
     """The runner of this process, made on first use."""
+    subagents.install()
     return Runner()
