@@ -96,7 +96,7 @@ def test_a_page_costs_the_same_number_of_queries_at_any_size(many, django_assert
         )
 
 
-@pytest.mark.parametrize("text", ["", "zz", "0" * 47, "f" * 48, uuid.uuid4().hex, "g" * 48])
+@pytest.mark.parametrize("text", ["", "zz", "0" * 47, "f" * 48, uuid.UUID(int=7).hex, "g" * 48])
 def test_a_cursor_nobody_gave_out_is_the_first_page(make_conversation, text):
     made = make_conversation()
 
