@@ -10,10 +10,10 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
@@ -111,7 +111,9 @@ class Configuration(BaseSettings):
     # Presentation
     static_files_path: Path | None = Field(None, description="A directory of web files served at /.")
     web_url: str | None = Field(None, description="The address under which a proxy shows this server.")
-    log_level: str = Field("INFO", validation_alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR.")
+    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)] = Field(
+        "INFO", validation_alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR."
+    )
     webhooks: list[dict[str, Any]] = Field([], description="Receivers of events and conversations.")
 
 

@@ -1,6 +1,8 @@
 """Errors with a code, a status and a sentence that says what to do; the one handler that answers them."""
 
+import itertools
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 from django.http import Http404, HttpRequest, JsonResponse
@@ -66,27 +68,49 @@ def invalid(loc: list[Any], msg: str, kind: str = "value_error") -> Invalid:
 
 def from_pydantic(error: Any, prefix: tuple[str, ...] = ("body",)) -> Invalid:
     """A pydantic ValidationError as our 422, without the input, which may hold secrets."""
-    items = error.errors(include_url=False, include_context=False, include_input=False)
+    items = error.errors(include_url=False, include_context=False)
     return Invalid(
         [{"loc": [*prefix, *item["loc"]], "msg": _safe(item), "type": item["type"]} for item in items]
     )
 
 
-# Messages of these come from validators of the agent SDK and may quote what was refused.
-_QUOTING = {"value_error", "assertion_error"}
+# Messages of these quote what was refused: validators of the agent SDK, and tags of unions.
+_QUOTING = {"value_error", "assertion_error", "union_tag_invalid", "import_error"}
+_LONGEST = 300
+_SHORTEST_SECRET = 4
+_MOST_TEXTS = 5000
 
 
 def _safe(item: dict[str, Any]) -> str:
+    """The message without any text of the refused input, whole or as Python writes it."""
     message = str(item["msg"])
-    if item["type"] in _QUOTING and len(message) > 300:
-        return message[:120] + " ..."
-    return message
+    if item["type"] not in _QUOTING:
+        return message
+    message = message.partition("input_value=")[0]  # another error's text, with part of its input
+    texts = set(itertools.islice(_texts(item.get("input")), _MOST_TEXTS))
+    for text in sorted(texts, key=len, reverse=True):
+        for form in (text, repr(text)[1:-1]):
+            if len(form) >= _SHORTEST_SECRET:
+                message = message.replace(form, "***")
+    return message if len(message) <= _LONGEST else message[:120] + " ..."
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text inside a JSON value; nested too deeply for Python's stack, it was refused before."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from itertools.chain.from_iterable(map(_texts, value.values()))
+    elif isinstance(value, list | tuple):
+        yield from itertools.chain.from_iterable(map(_texts, value))
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler: every error becomes JSON with ``detail``."""
     if isinstance(error, Problem):
-        return Response(error.body, status=error.status_code)
+        response = Response(error.body, status=error.status_code)
+        response._has_been_logged = True  # it was meant; Django would log 5xx as the server's failure
+        return response
     if isinstance(error, Http404):
         return Response({"detail": "Not Found", "code": "not_found"}, status=404)
     if isinstance(error, exceptions.APIException):

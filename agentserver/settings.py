@@ -206,6 +206,8 @@ LOGGING = {
     "loggers": {
         # One line a request from the access log is enough; a 404 is not the server's warning.
         "django.request": {"level": "ERROR"},
+        # At DEBUG, websockets writes every frame and the handshake's headers into it.
+        "uvicorn.error": {"level": "INFO" if CONFIGURATION.log_level == "DEBUG" else CONFIGURATION.log_level},
         "httpx": {"level": "WARNING"},
         "LiteLLM": {"level": "WARNING"},
         "openhands": {"level": "WARNING"},

@@ -231,7 +231,7 @@ def _argv(server):
 def _stored(server):
     """Every file the server keeps, the write-ahead log included, but the key that opens them."""
     database = next(Path(server.environment()["OH_PERSISTENCE_DIR"]).glob("*.sqlite3"))
-    with sqlite3.connect(database) as connection:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(FULL)")
     files = [file for file in server.root.rglob("*") if file.is_file() and file != server.log]
     return b"\n".join(file.read_bytes() for file in files)
@@ -251,7 +251,7 @@ def test_no_canary_leaves_by_any_exit(everything, fill):
 def test_the_exits_were_not_empty(everything):
     """What is searched has to hold what it would hold: else the test above proves nothing."""
     for exit_, content in everything.items():
-        assert len(content) > 1, exit_
+        assert content, exit_
     assert b"ObservationEvent" in everything["frames"]
     assert b"ActionEvent" in everything["exported"]
     assert b"PATH=" in everything["environment of a command"]
@@ -275,6 +275,7 @@ def test_under_another_key_everything_can_be_read_and_nothing_is_sent(server, co
     }
 
     failed = {path: answer.status_code for path, answer in answers.items() if answer.status_code >= 400}
+    assert failed.pop("/api/vscode/url") == 503  # there is no editor
     assert set(failed.values()) <= {404, 422}, failed
     assert server.http.get("/api/settings").json()["agent_settings"]["llm"]["api_key"] is None
     assert all("gAAAA" not in answer.text for answer in answers.values())
