@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from agentserver import threads
 from agentserver.bodies import ArrivingBody
-from agentserver.errors import TooLarge, from_pydantic, invalid
+from agentserver.errors import Problem, TooLarge, from_pydantic, invalid
 
 
 class ApiHandler(ASGIHandler):
@@ -187,8 +187,10 @@ def validated[T](data: Any, model: type[T]) -> T:
         return model.model_validate(data)  # type: ignore[attr-defined]
     except ValidationError as error:
         raise from_pydantic(error) from None
-    except (TypeError, AttributeError, KeyError, RecursionError):
-        # Validators of the SDK that meet a type they did not expect.
+    except Problem:
+        raise
+    except Exception:
+        # Validators of the SDK meet a type they did not expect, or raise errors of their own.
         raise invalid(["body"], "The body does not have the expected shape.") from None
 
 

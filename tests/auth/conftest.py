@@ -1,11 +1,13 @@
 """The front door in this process: the gate around an application that tells whom it let in."""
 
 import json
+import threading
 
 import httpx
 import pytest
+from django.db import connections
 
-from agentserver import conf
+from agentserver import conf, threads, writer
 from agentserver.front.answers import send_json
 from agentserver.front.cors import Cors
 from agentserver.front.gate import Gate
@@ -97,3 +99,21 @@ def scope_of():
 def who(response):
     """Whom the gate let in, of an answer of ``ask``."""
     return json.loads(response.content)["who"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _close_connections_of_the_pool():
+    """Threads that read and write for the door keep their connections; a test run closes them."""
+    yield
+    writer.current().close()
+    if not threads.reading.cache_info().currsize:
+        return
+    pool = threads.reading()
+    together = threading.Barrier(pool._max_workers)
+
+    def close():
+        together.wait(10)  # so that each thread closes its own
+        connections.close_all()
+
+    for closing in [pool.submit(close) for _ in range(pool._max_workers)]:
+        closing.result(10)
