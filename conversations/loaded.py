@@ -224,8 +224,7 @@ class Loaded:
         """After a run: end what it left, then show its end. True: unseen input asks for another."""
         self.ending_since = self.ending_since or time.monotonic()
         self._finish_stop()
-        if taken:
-            writer.current().call(lambda: intents.seen(self.id, taken))
+        writer.current().call(lambda: intents.seen(self.id, taken))
         with self._mutex:
             status = self.conversation.state.execution_status.value
             if status == Status.RUNNING:  # the run ended without saying how
