@@ -7,7 +7,7 @@ import httpx
 import pytest
 from django.db import connections
 
-from agentserver import conf, threads, writer
+from agentserver import conf, threads
 from agentserver.front.answers import send_json
 from agentserver.front.cors import Cors
 from agentserver.front.gate import Gate
@@ -102,12 +102,9 @@ def who(response):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _close_connections_of_the_pool():
-    """Threads that read and write for the door keep their connections; a test run closes them."""
+def _close_connections_of_the_pool(django_db_setup):
+    """Threads that read for the door keep their connections; a test run closes them, before the pools end."""
     yield
-    writer.current().close()
-    if not threads.reading.cache_info().currsize:
-        return
     pool = threads.reading()
     together = threading.Barrier(pool._max_workers)
 
