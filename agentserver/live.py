@@ -19,6 +19,8 @@ from typing import Any
 
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
+from agentserver import activity
+
 logger = logging.getLogger(__name__)
 
 PAYLOAD_LIMIT = 64 * 1024
@@ -126,6 +128,7 @@ class Hub:
         self._send(group, {"type": "end", "code": code})
 
     def _pass_on(self, group: str, ring: Ring) -> None:
+        activity.touch()  # what happens by itself is use of the server too
         if group in self._tails:
             self._schedule(self._fan_out, group, ring)
         self._send(group, {"type": "ring", "ring": [ring.sequence, ring.previous, ring.payload, ring.size]})

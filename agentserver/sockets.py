@@ -15,7 +15,7 @@ from channels.exceptions import DenyConnection, StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from agentserver import conf
-from agentserver.auth import doors
+from agentserver.auth import doors, limits
 from agentserver.live import Ring, Tail, hub
 
 logger = logging.getLogger(__name__)
@@ -86,6 +86,10 @@ class TailingConsumer(AsyncWebsocketConsumer):
 
     async def _enter(self) -> None:
         self._let_in.set()
+        if not limits.sockets.take(self.principal):
+            await self.close(TRY_LATER)
+            return
+        self._counted = True
         await self.open()
 
     async def _wait_for_key(self) -> None:
@@ -105,7 +109,12 @@ class TailingConsumer(AsyncWebsocketConsumer):
         else:
             await self._enter()
 
+    _counted = False
+
     async def disconnect(self, code: int) -> None:
+        if self._counted:
+            self._counted = False
+            limits.sockets.give_back(self.principal)
         if self.tail is not None:
             await hub.unsubscribe(self.tail)
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]

@@ -12,10 +12,10 @@ import orjson
 from django.db import IntegrityError
 from django.utils import timezone
 
-from agentserver import live, threads, writer
+from agentserver import conf, live, threads, writer
 from agentserver.auth.doors import Principal
 from agentserver.configuration import services as configuration
-from agentserver.errors import BadGateway, Conflict, NotFound, Problem, invalid
+from agentserver.errors import BadGateway, Conflict, NotFound, Problem, TooMany, invalid
 from agentserver.workspace import worktrees
 from conversations import commands, dispatch, intents
 from conversations.models import Command, Conversation, Status
@@ -44,7 +44,7 @@ def start(*, request: Any, principal: Principal) -> tuple[Conversation, bool]:
         return existing, False
     _check_parent(request, principal)
     agent, profile = agents.launched(request=request, principal=principal)
-    lane = dispatch.reserve() if request.initial_message else None
+    lane = _reserve(principal.user_id) if request.initial_message else None
     try:
         request = _in_worktree(conversation_id, request)
         row = _new_row(conversation_id, request, principal, running=lane is not None)
@@ -137,7 +137,7 @@ def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any
 
     Returns what came of it, or None if that takes longer. Raises what it raised.
     """
-    lane = dispatch.reserve() if run and row.status != Status.RUNNING else None
+    lane = _reserve(row.owner_id) if run and row.status != Status.RUNNING else None
     command = commands.made(conversation_id=row.id, kind=kind, payload=payload, run=run)
 
     def record() -> tuple[int, str]:
@@ -163,6 +163,17 @@ def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any
     return dispatch.outcome(command.pk, future, busy=status == Status.RUNNING and not number)
 
 
+def _reserve(owner_id: int | None) -> Any:
+    """A lane for a run of this user. Raises TooMany where they, or all together, run as many as may."""
+    if owner_id is not None:
+        running = Conversation.objects.running().filter(owner_id=owner_id, owner__is_staff=False).count()
+        if running >= conf.current().max_runs_per_user:
+            raise TooMany(
+                f"You run {running} conversations, as many as one user may. Try again when one has ended."
+            )
+    return dispatch.reserve()
+
+
 def _locked(conversation_id: uuid.UUID) -> None:
     """Lock the row against other processes until the transaction ends. Raises NotFound."""
     if (
@@ -183,7 +194,7 @@ def run(*, row: Conversation) -> None:
     """Start a run; what waits for confirmation is accepted by it. Raises Conflict while one goes on."""
     if row.status == Status.RUNNING:
         raise Conflict("The conversation is running already.")
-    lane = dispatch.reserve()
+    lane = _reserve(row.owner_id)
     try:
         number = writer.current().call(lambda: intents.claim(row.id))
     except BaseException:
