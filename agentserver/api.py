@@ -209,24 +209,27 @@ def integer(request: Request, name: str, default: int, low: int, high: int) -> i
     return int(text)
 
 
+BOOLEANS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+"""How a boolean may be written in a query."""
+
+
 def flag(request: Request, name: str, default: bool = False) -> bool:
     """A boolean parameter: true/false, 1/0, yes/no, on/off. Raises Invalid (422)."""
     text = request.query_params.get(name)
     if text is None:
         return default
-    words = {
-        "true": True,
-        "1": True,
-        "yes": True,
-        "on": True,
-        "false": False,
-        "0": False,
-        "no": False,
-        "off": False,
-    }
-    if text.lower() not in words:
+    if text.lower() not in BOOLEANS:
         raise invalid(["query", name], "Input should be a valid boolean", "bool_parsing")
-    return words[text.lower()]
+    return BOOLEANS[text.lower()]
 
 
 def choice(request: Request, name: str, allowed: set[str], default: str | None = None) -> str | None:

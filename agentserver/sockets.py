@@ -75,21 +75,22 @@ class TailingConsumer(AsyncWebsocketConsumer):
         self.query = parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
         try:
             await self.prepare()
-            self.principal = await doors.socket_principal(self.scope)
+            principal = await doors.socket_principal(self.scope)
         except (Refused, doors.Denied):
             raise DenyConnection from None
         await self.accept()
-        if self.principal is None:
+        if principal is None:
             self._spawn(self._wait_for_key(), "socket-auth")
         else:
-            await self._enter()
+            await self._enter(principal)
 
-    async def _enter(self) -> None:
+    async def _enter(self, principal: doors.Principal) -> None:
+        self.principal = principal
         self._let_in.set()
-        if not limits.sockets.take(self.principal):
+        if not limits.sockets.take(principal):
             await self.close(TRY_LATER)
             return
-        self._counted = True
+        self._counted = principal
         await self.open()
 
     async def _wait_for_key(self) -> None:
@@ -103,18 +104,18 @@ class TailingConsumer(AsyncWebsocketConsumer):
         if self._let_in.is_set():
             await self.heard(text_data, bytes_data)
             return
-        self.principal = await doors.first_message_principal(self.scope, text_data)
-        if self.principal is None:
+        principal = await doors.first_message_principal(self.scope, text_data)
+        if principal is None:
             await self.close(UNAUTHENTICATED)
         else:
-            await self._enter()
+            await self._enter(principal)
 
-    _counted = False
+    _counted: doors.Principal | None = None  # whose socket it counts as
 
     async def disconnect(self, code: int) -> None:
-        if self._counted:
-            self._counted = False
-            limits.sockets.give_back(self.principal)
+        if self._counted is not None:
+            limits.sockets.give_back(self._counted)
+            self._counted = None
         if self.tail is not None:
             await hub.unsubscribe(self.tail)
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]

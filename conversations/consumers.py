@@ -13,17 +13,6 @@ from agentserver.sockets import UNKNOWN, Refused, TailingConsumer
 from conversations import infos, reads, services
 from conversations.models import Conversation, Event, group_of
 
-BOOLEANS = {
-    "true": True,
-    "1": True,
-    "yes": True,
-    "on": True,
-    "false": False,
-    "0": False,
-    "no": False,
-    "off": False,
-}
-
 
 class ConversationConsumer(TailingConsumer):
     """What both protocols share: finding the conversation, its rows, messages of the user."""
@@ -92,9 +81,9 @@ class EventConsumer(ConversationConsumer):
     def read_query(self) -> None:
         mode, after = self.parameter("resend_mode"), self.parameter("after_timestamp")
         everything = (self.parameter("resend_all") or "false").lower()
-        if mode not in (None, "all", "since") or everything not in BOOLEANS:
+        if mode not in (None, "all", "since") or everything not in api.BOOLEANS:
             raise Refused
-        self.mode = mode or ("all" if BOOLEANS[everything] else None)
+        self.mode = mode or ("all" if api.BOOLEANS[everything] else None)
         try:
             self.since = reads.stored_time(after, "after_timestamp") if after is not None else None
         except Invalid:

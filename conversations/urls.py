@@ -3,7 +3,8 @@
 from django.urls import path
 from rest_framework.viewsets import ViewSet
 
-from conversations.views import ConversationViewSet, EventViewSet
+from conversations.eventviews import EventViewSet
+from conversations.views import ConversationViewSet
 
 ONE = "conversations/<str:conversation_id>"
 

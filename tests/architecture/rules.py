@@ -27,7 +27,7 @@ class Rule:
     but: tuple[str, ...] = field(default=())
 
 
-VIEWS = ("*.views", "*.views.*", "*.urls")
+VIEWS = ("*.views", "*.eventviews", "*.views.*", "*.urls")
 CONSUMERS = ("*.consumers",)
 ASYNC_SIDE = ("conversations.runner", "conversations.lanes", "conversations.loaded", "bashevents.runner")
 STORE = ("*.store", "agentserver.writer")

@@ -15,6 +15,7 @@ from tests.contract.dialogue import Dialogue, finish, message_texts, shell, thin
 TRIALS = int(os.environ.get("KILL_TRIALS", "3"))
 AT_WORK = 6
 USABLE_SECONDS = 5
+AT_REST = {"error", "finished"}
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +61,7 @@ def test_a_kill_loses_nothing_and_repeats_nothing(doomed, llm_url, agent_config,
         left = USABLE_SECONDS - (time.monotonic() - ready)
         began = any(event["kind"] == "ActionEvent" for event in known)
         if began and conversation is not opened[0]:  # others run again by themselves: nobody has answered
-            at_rest = {"error", "finished"}
-            wait_until(lambda c=conversation: c.status in at_rest, max(left, 0.1), message="rest")
+            wait_until(lambda c=conversation: c.status in AT_REST, max(left, 0.1), message="rest")
         assert [e["id"] for e in conversation.events()][: len(known)] == [e["id"] for e in known]
     for conversation in opened:
         conversation.tell(*[finish("recovered")] * 3)
