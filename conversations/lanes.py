@@ -21,6 +21,10 @@ TOOL_THREADS = 16
 seventh parallel call wait."""
 
 
+GIVING_BACK_SECONDS = 0.25
+"""What a run may take from showing its end to giving its lane back."""
+
+
 class Lane:
     """One thread, one loop, one executor for tools."""
 
@@ -67,9 +71,13 @@ class Lanes:
         self._lock = threading.Condition()
 
     def acquire(self) -> Lane | None:
-        """A lane, or None when all are busy."""
+        """A lane, or None when all are busy.
+
+        A run shows its end a moment before it gives its lane back, so a moment is waited for it.
+        """
         with self._lock:
-            return self._take() if self._busy < self.limit else None
+            free = self._lock.wait_for(lambda: self._busy < self.limit, GIVING_BACK_SECONDS)
+            return self._take() if free else None
 
     def next_free(self) -> Lane:
         """A lane, as soon as one is free."""
@@ -90,6 +98,9 @@ class Lanes:
 
     def release(self, lane: Lane) -> None:
         with self._lock:
+            if lane not in self._made:  # it was given up meanwhile
+                lane.loop.call_soon_threadsafe(lane.loop.stop)
+                return
             self._busy -= 1
             self._idle.append(lane)
             self._lock.notify()

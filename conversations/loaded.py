@@ -152,7 +152,7 @@ class Loaded:
         with self._mutex:
             self.running, self._lane = True, lane
             self._begin(number)
-        lane.run(self._drive())
+        lane.run(self._drive(lane))
 
     def _begin(self, number: int) -> None:
         self._run_number, self.ending_since = number, None
@@ -161,8 +161,11 @@ class Loaded:
         self._stop = stop if pending == number else None
         self._stop_length = len(self.conversation.state.events)
 
-    async def _drive(self) -> None:
-        """On the lane's loop: runs until no unseen input asks for another."""
+    async def _drive(self, lane: Lane) -> None:
+        """On the lane's loop: runs until no unseen input asks for another.
+
+        Once the row is settled the next run may begin in another lane, before this one is left.
+        """
         try:
             while True:
                 await asyncio.to_thread(self.deliver)
@@ -176,7 +179,7 @@ class Loaded:
                 logger.exception("The run of %s broke off", self.id)
             await asyncio.to_thread(self._give_up)
         finally:
-            self._leave_lane()
+            self._lanes.release(lane)
 
     async def _run_once(self) -> None:
         with self._mutex:
@@ -231,13 +234,19 @@ class Loaded:
                 status = self._set_status(Status.ERROR)
             following = self._settle(status)
             ended = self._run_number
-            self.running = following > 0
             if following:
                 self._begin(following)
+            else:
+                self._rest()
         if not following:
             self.tell_full_state()
         self._resolve_end(ended)
         return following > 0
+
+    def _rest(self) -> None:
+        """Nothing goes on any more. With the mutex held."""
+        self.running, self._lane, self.ending_since = False, None, None
+        self.used_at = time.monotonic()
 
     def _finish_stop(self) -> None:
         """Make the stop that was asked for complete: processes gone, calls answered, paused."""
@@ -316,15 +325,9 @@ class Loaded:
                 self.conversation.emit(event)
             rows = Conversation.objects.filter(id=self.id, run_epoch=self.store.epoch, status=Status.RUNNING)
             writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
-
-    def _leave_lane(self) -> None:
         with self._mutex:
-            self.running, lane, self._lane = False, self._lane, None
-            self.ending_since = None
-            self.used_at = time.monotonic()
+            self._rest()
             ended = self._run_number
-        if lane is not None:
-            self._lanes.release(lane)
         self._resolve_end(ended)
 
     def _resolve_end(self, number: int) -> None:

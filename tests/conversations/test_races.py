@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from tests.contract.conftest import user_message
-from tests.contract.dialogue import finish, message_texts, say, shell, think
+from tests.contract.dialogue import Dialogue, finish, message_texts, say, shell, think
 
 
 def test_of_fifty_runs_at_once_one_is_started(talk, at_once):
@@ -156,3 +156,27 @@ def test_no_capacity_is_said_before_anything_is_stored(
     assert http.get(f"{path}/events/count", params={"source": "user"}).json() == 0
     assert http.post(f"/api/conversations/{first}/interrupt").status_code == 200
     assert http.post(f"{path}/events", json=user_message("PLAN {}", True)).status_code == 200
+
+
+def test_a_run_that_follows_at_once_keeps_its_lane_and_its_stop(talk, wait_until, at_peace):
+    """The end of one run and the beginning of the next, again and again: nothing of the old one is left."""
+    conversation = talk()
+    for turn in range(15):
+        conversation.tell(say("never said", delay=30))
+        conversation.wait_llm_call()
+        conversation.ok("interrupt")
+        assert conversation.status == "paused", turn
+    conversation.tell(*[finish("the end")] * 2)
+    wait_until(lambda: conversation.final_response == "the end", message="answer")
+    at_peace(conversation)
+
+
+def test_no_lane_is_lost(own_server, llm_url, agent_config, workspace):
+    """One lane, many runs: each begins, so each before it gave the lane back."""
+    server = own_server(OH_MAX_CONCURRENT_RUNS="1", OH_SECRET_KEY="tests-secret-key").wait_ready()
+    conversation = Dialogue.open(server.http, llm_url, agent_config, workspace)
+    for turn in range(10):
+        conversation.tell(say("never said", delay=30))
+        conversation.wait_llm_call()
+        conversation.ok("interrupt")
+        assert conversation.status == "paused", turn
