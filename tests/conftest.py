@@ -41,13 +41,26 @@ def agent_server(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup):
-    """As pytest-django's; in the end the process's own writer lets its connection go."""
+def django_db_setup(django_db_setup, django_db_blocker):
+    """As pytest-django's; in the end the process's own writer and pools let their connections go."""
     yield
     from agentserver import threads, writer
 
     writer.current().close()
     threads.shutdown()
+    _disconnect_others(django_db_blocker)
+
+
+def _disconnect_others(django_db_blocker):
+    """PostgreSQL drops a database only when nobody is connected; threads that still end are."""
+    from django.db import connection
+
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_the_readme_has_no_block_that_no_test_runs():
 def test_make_serve_brings_up_a_server_and_says_where(serving):
     url = serving(SERVE)
 
-    assert httpx.get(f"{url}/server_info").json()["version"]
+    assert httpx.get(f"{url}/server_info", timeout=60).json()["version"]
 
 
 @pytest.mark.slow
@@ -85,8 +85,8 @@ def test_with_a_key_the_server_listens_further_and_lets_nobody_in_without_it(ser
     url = serving(KEYED)
 
     path = f"{url}/api/conversations/count"
-    assert httpx.get(path).status_code == 401
-    assert httpx.get(path, headers={"X-Session-API-Key": key}).status_code == 200
+    assert httpx.get(path, timeout=60).status_code == 401
+    assert httpx.get(path, headers={"X-Session-API-Key": key}, timeout=60).status_code == 200
 
 
 @pytest.mark.slow

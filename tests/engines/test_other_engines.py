@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://postgres:postgres@127.0.0.1:5432/agentserver")
+DATABASE_URL = os.environ.get(
+    "TEST_DATABASE_URL", f"postgres://postgres:postgres@127.0.0.1:5432/agentserver_{os.getpid()}"
+)
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
 ON_OTHER_ENGINES = "TEST_OTHER_ENGINES"
 
