@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from conversations.loaded import Loaded
 
 SUPERSEDED = "Superseded by a new message"
+CUT_OFF = "Tool call interrupted before completion."
 _kinds: dict[str, Callable[["Loaded", Any, int], Any]] = {}
 
 
@@ -52,11 +53,17 @@ def message(loaded: "Loaded", payload: Any, number: int) -> None:
     from openhands.sdk.llm import Message
 
     conversation = loaded.conversation
-    if conversation.state.execution_status.value == "waiting_for_confirmation":
-        # What waits is never executed because somebody said something else.
-        conversation.reject_pending_actions(SUPERSEDED)
-    with loaded.store.delivering(number):
-        conversation.send_message(Message.model_validate(payload["message"]), sender=payload.get("sender"))
+    with conversation.state as state:
+        if state.execution_status.value == "waiting_for_confirmation":
+            # What waits is never executed because somebody said something else.
+            conversation.reject_pending_actions(SUPERSEDED)
+        # A run that is being interrupted lets the lock go before it has answered its open calls:
+        # a message between a call and its result is what models refuse.
+        conversation.answer_orphans(CUT_OFF)
+        with loaded.store.delivering(number):
+            conversation.send_message(
+                Message.model_validate(payload["message"]), sender=payload.get("sender")
+            )
     loaded.after_message()
 
 

@@ -9,9 +9,9 @@ import orjson
 
 from agentserver import api, sdk, threads
 from agentserver.errors import Invalid, Problem
-from agentserver.sockets import UNKNOWN, Refused, TailingConsumer
+from agentserver.sockets import PAGE, UNKNOWN, Refused, TailingConsumer
 from conversations import infos, reads, services
-from conversations.models import Conversation, Event, group_of
+from conversations.models import Conversation, Event, Status, group_of
 
 
 class ConversationConsumer(TailingConsumer):
@@ -67,9 +67,15 @@ class ConversationConsumer(TailingConsumer):
             await self.send(self.error_frame(problem.code, str(problem.detail)))
 
     async def missed(self) -> None:
-        # Clients wait for the state after a run; they may get it twice, but not never.
-        if (text := await self.transient_frame({"type": "full_state"})) is not None:
-            await self._push(text)
+        # Clients wait for the state after a run; they may get it twice, but not never. While a run
+        # goes on there is nothing to tell: its end rings again.
+        row = await self._row()
+        if row is not None and row.status != Status.RUNNING:
+            await self._push(self.shown(full_state_event(row)))
+
+    def shown(self, event: str) -> str:
+        """The frame of an event that is not stored."""
+        return event
 
     def error_frame(self, code: str, detail: str) -> str:
         raise NotImplementedError
@@ -95,8 +101,18 @@ class EventConsumer(ConversationConsumer):
         if self.mode == "all":
             sent = -1
         elif self.mode == "since" and self.since is not None:
-            sent = await threads.run_in(threads.reading(), _before, row.id, self.since, sent)
+            await self._resend_since(sent)
         self.follow(sent)
+
+    async def _resend_since(self, through: int) -> None:
+        """By their own times: an event may be stored a moment after one that is younger."""
+        place = -1
+        while rows := await threads.run_in(
+            threads.reading(), _payloads_since, self.conversation_id, self.since, place, through
+        ):
+            for _, payload in rows:
+                await self._push(payload)
+            place = rows[-1][0]
 
     async def transient_frame(self, payload: Any) -> str | None:
         if payload["type"] == "full_state":
@@ -131,8 +147,11 @@ class SessionConsumer(ConversationConsumer):
         if self.after is not None and self.after < last:
             self.sent = max(self.after, -1)
             await self.catch_up(through=last)
-        await self._push(_transient(full_state_event(row)))
+        await self._push(self.shown(full_state_event(row)))
         self.follow(last)
+
+    def shown(self, event: str) -> str:
+        return f'{{"type":"transient","event":{event}}}'
 
     def frame(self, sequence: int, payload: str) -> str:
         return f'{{"type":"durable","seq":{sequence},"event":{payload}}}'
@@ -140,15 +159,11 @@ class SessionConsumer(ConversationConsumer):
     async def transient_frame(self, payload: Any) -> str | None:
         if payload["type"] == "full_state":
             state = await self.state_frame()
-            return None if state is None else _transient(state)
+            return None if state is None else self.shown(state)
         return orjson.dumps({k: v for k, v in payload.items() if v is not None}).decode()
 
     def error_frame(self, code: str, detail: str) -> str:
         return json.dumps({"type": "error", "code": code, "detail": detail})
-
-
-def _transient(event: str) -> str:
-    return f'{{"type":"transient","event":{event}}}'
 
 
 def full_state_event(row: Conversation) -> str:
@@ -176,11 +191,11 @@ def _payloads_after(conversation_id: uuid.UUID, sequence: int, limit: int) -> li
     return list(rows.values_list("sequence", "payload")[:limit])
 
 
-def _before(conversation_id: uuid.UUID, since: str, otherwise: int) -> int:
-    """The sequence before the first event at or after ``since``."""
-    rows = Event.objects.of(conversation_id).filter(timestamp__gte=since).order_by("sequence")
-    first = rows.values_list("sequence", flat=True).first()
-    return otherwise if first is None else first - 1
+def _payloads_since(
+    conversation_id: uuid.UUID, since: str, after: int, through: int
+) -> list[tuple[int, str]]:
+    rows = Event.objects.of(conversation_id).after(after).filter(sequence__lte=through, timestamp__gte=since)
+    return list(rows.values_list("sequence", "payload")[:PAGE])
 
 
 def _send(conversation_id: uuid.UUID, principal: Any, message: Any) -> None:

@@ -8,6 +8,9 @@ from openhands.sdk.conversation.impl.local_conversation import LocalConversation
 from openhands.sdk.conversation.state import ConversationState
 from openhands.sdk.event import AgentErrorEvent
 
+TAIL = 200
+"""Events at the end of the branch among which calls without a result are looked for."""
+
 
 class RunnerConversation(LocalConversation):
     """``before_step`` is called with the state lock held, before each step of a run.
@@ -48,7 +51,7 @@ class RunnerConversation(LocalConversation):
     def answer_orphans(self, error: str) -> None:
         """An AgentErrorEvent for each tool call of the active branch that has no result."""
         with self._state as state:
-            for action in ConversationState.get_unmatched_actions(state.active_branch()):
+            for action in ConversationState.get_unmatched_actions(state.active_branch(limit=TAIL)):
                 self._on_event(
                     AgentErrorEvent(error=error, tool_name=action.tool_name, tool_call_id=action.tool_call_id)
                 )

@@ -180,3 +180,16 @@ def test_no_lane_is_lost(own_server, llm_url, agent_config, workspace):
         conversation.wait_llm_call()
         conversation.ok("interrupt")
         assert conversation.status == "paused", turn
+
+
+def test_a_message_that_waited_for_a_command_comes_after_its_result(talk, workspace, wait_until, at_peace):
+    """It is recorded when the interrupted command lets go: behind the call's result, never before it."""
+    conversation = talk(shell(f"touch {workspace}/begun; sleep 60"))
+    wait_until((workspace / "begun").exists, message="start of the command")
+    conversation.tell(*[finish("told")] * 2)
+
+    conversation.ok("interrupt")
+    conversation.tell(*[finish("the end")] * 3)
+
+    wait_until(lambda: conversation.final_response == "the end", 30, message="answer")
+    at_peace(conversation)
