@@ -55,10 +55,6 @@ class Runner:
             self._loading.pop(conversation_id, None)
         return loaded
 
-    def peek(self, conversation_id: uuid.UUID) -> Loaded | None:
-        """The conversation if it is in memory."""
-        return self._loaded.get(conversation_id)
-
     def adopt(self, loaded: Loaded) -> None:
         """Keep a conversation that was just created."""
         self._loaded[loaded.id] = loaded
