@@ -8,6 +8,7 @@ from agentserver.catalog import skills
 from agentserver.configuration import agent_profiles, connections, documents, stores
 from agentserver.configuration.owners import settings_row
 from agentserver.configuration.refusals import refuse_quietly
+from agentserver.demo import llm as demo
 from agentserver.errors import Invalid, NotFound, Problem, invalid
 
 
@@ -52,13 +53,18 @@ def from_settings(
     additions: Any = None,
     client_tools: Sequence[Any] = (),
 ) -> Any:
-    """The SDK's LaunchedAgent of agent settings with plain secrets. Raises Invalid (422)."""
+    """The SDK's LaunchedAgent of agent settings with plain secrets. Raises Invalid (422).
+
+    Without an ``llm`` the one of the stored settings is taken; where that is unset too, the demo model.
+    """
     sdk.require()
     from openhands.sdk.launch import ResolvedLaunch
 
     settings = _validated(agent_settings)
     if hasattr(settings, "llm"):
-        settings = settings.model_copy(update={"llm": connections.applied(owner=owner, llm=settings.llm)})
+        stored = settings if "llm" in agent_settings else documents.agent_settings(settings_row(owner))
+        llm = connections.applied(owner=owner, llm=getattr(stored, "llm", settings.llm))
+        settings = settings.model_copy(update={"llm": demo.stand_in(llm)})
     return _finalized(ResolvedLaunch(settings=settings), additions, client_tools)
 
 

@@ -13,7 +13,7 @@ from tests.support.waiting import free_port, wait_until
 
 ADDRESS = "http://127.0.0.1:8000"
 BLOCKS = blocks_of("README.md")
-SERVE, DEMO, CREATE, LOOK, PAUSE, GO_ON, KEYED = [b.text for b in BLOCKS if b.language == "bash"]
+SERVE, DEMO, CREATE, LOOK, PAUSE, GO_ON, MODEL, KEYED = [b.text for b in BLOCKS if b.language == "bash"]
 (PYTHON,) = [b.text for b in BLOCKS if b.language == "python"]
 (CRON,) = [b.text for b in BLOCKS if b.language == "cron"]
 
@@ -54,6 +54,19 @@ def typed(terminal, agent_server, tmp_path):
         return output
 
     return _type
+
+
+@pytest.fixture
+def unset_model(agent_server):
+    """The settings name no model, before the test and after it; a callable that reads them."""
+
+    def unset():
+        answer = httpx.patch(f"{agent_server.url}/api/settings", json={"agent_settings_diff": {"llm": None}})
+        assert answer.status_code == 200, answer.text
+
+    unset()
+    yield lambda: httpx.get(f"{agent_server.url}/api/settings").json()["agent_settings"]["llm"]
+    unset()
 
 
 @pytest.fixture
@@ -101,8 +114,10 @@ def test_make_demo_shows_all_it_promises(terminal):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unset_model")
 def test_the_first_conversation_with_curl_is_paused_and_interrupted(typed, conversation):
     typed(CREATE)
+    assert conversation()["agent"]["llm"]["model"] == "openai/demo"
     assert conversation()["execution_status"] == "running"
 
     wait_until(lambda: "Show me what you can do." in typed(LOOK), message="the message among the events")
@@ -154,3 +169,10 @@ def test_links_between_documents_lead_somewhere(name):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / name).read_text())
 
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_a_model_is_saved_once_for_all_conversations_that_follow(typed, unset_model):
+    typed(f"URL={ADDRESS}\nID=none\n{MODEL}")
+
+    assert unset_model()["model"] == "anthropic/claude-sonnet-4-5"
+    assert unset_model()["api_key"] == "**********"
