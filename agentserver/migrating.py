@@ -10,10 +10,14 @@ from agentserver import conf
 
 
 def migrate_if_needed() -> None:
-    """Bring the tables up to date; on PostgreSQL that is the operator's step, as many processes share it."""
-    if connection.vendor != "sqlite":
-        return
+    """Bring the tables up to date; on PostgreSQL that is the operator's step, as many processes share it.
+
+    Raises ConfigurationError if it has not been taken.
+    """
     try:
+        if connection.vendor != "sqlite":
+            _require_migrated()
+            return
         # Two servers that start on one directory take turns.
         with (conf.current().persistence_dir / "migrate.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -21,6 +25,13 @@ def migrate_if_needed() -> None:
                 call_command("migrate", verbosity=0, interactive=False)
     finally:
         connection.close()
+
+
+def _require_migrated() -> None:
+    if _missing():
+        raise conf.ConfigurationError(
+            "The tables of the database are not those of this version. Run: python manage.py migrate"
+        )
 
 
 def _missing() -> bool:

@@ -60,8 +60,8 @@ class EventViewSet(ConversationBase):
         )
 
     def count(self, request: Request, conversation_id: str) -> Response:
-        row = self.row(request, conversation_id, "id")
-        return Response(self._filter(request).apply(row.events.all()).count())
+        row = self.row(request, conversation_id, "id", "next_sequence")
+        return Response(reads.event_count(row=row, wanted=self._filter(request)))
 
     def batch(self, request: Request, conversation_id: str) -> Response:
         row = self.row(request, conversation_id, "id")

@@ -6,6 +6,7 @@ from typing import Any
 from openhands.sdk.context.view import View
 from openhands.sdk.conversation.impl.local_conversation import LocalConversation
 from openhands.sdk.conversation.state import ConversationState
+from openhands.sdk.conversation.title_utils import extract_first_user_message, generate_title_from_message
 from openhands.sdk.event import AgentErrorEvent
 
 TAIL = 200
@@ -38,6 +39,18 @@ class RunnerConversation(LocalConversation):
     def emit(self, event: Any) -> None:
         """Record an event as the SDK would. Not on the lane's loop unless a run calls it there."""
         self._on_event(event)
+
+    def make_title(self, *, llm: Any, max_length: int, prompt: str | None) -> str:
+        """``generate_title`` with a prompt of the user's own. Asks ``llm``, else the agent's. Worker thread.
+
+        Raises ValueError before the first message.
+        """
+        message = extract_first_user_message(self.state.active_branch())
+        if message is None:
+            raise ValueError("There is no message of a user yet.")
+        return generate_title_from_message(
+            message, llm or self.agent.llm, max_length, call_context=self._llm_call_context, prompt=prompt
+        )
 
     def keep_open_calls(self) -> None:
         """After loading: let the view have tool calls that have no result yet.

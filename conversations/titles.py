@@ -27,7 +27,9 @@ def wanted(row: Conversation, request: dict[str, Any]) -> bool:
 def make(loaded: "Loaded") -> None:
     """Ask the model, fall back to the message's beginning; never replaces a title. Worker thread."""
     try:
-        title = loaded.conversation.generate_title(llm=_model(loaded), max_length=LENGTH)
+        title = loaded.conversation.make_title(
+            llm=_model(loaded), max_length=LENGTH, prompt=loaded.request.get("prompt")
+        )
         rows = Conversation.objects.filter(id=loaded.id, title__isnull=True)
         writer.current().call(lambda: rows.update(title=title))
         if not loaded.closed:

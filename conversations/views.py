@@ -75,7 +75,9 @@ class ConversationViewSet(ConversationBase):
         return Response(infos.page(found, following, include_skills))
 
     def count(self, request: Request) -> Response:
-        return Response(self._rows(request).count())
+        status = api.choice(request, "status", set(Status.values))
+        visible = Conversation.objects.visible_to(principal_of(request))
+        return Response(reads.conversation_count(visible=visible, status=status))
 
     def batch(self, request: Request) -> Response:
         texts = request.query_params.getlist("ids")

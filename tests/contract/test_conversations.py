@@ -4,11 +4,13 @@
 
 import concurrent.futures
 import datetime
+import json
 import shutil
 import time
 import uuid
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.contract.conftest import new_id, plan, user_message, wait_until
@@ -644,6 +646,14 @@ def test_the_title_can_be_changed_at_once_while_a_command_is_running(talk, http,
 def test_a_title_is_made_by_the_llm_from_the_first_message(start):
     conversation = start(plan(say("A Fine Title")))
     wait_until(lambda: conversation.get()["title"] == "A Fine Title", message="title")
+
+
+def test_the_llm_is_asked_for_a_title_in_the_words_of_the_request(start, llm_url):
+    marker = unique("entitle")
+    conversation = start(plan(say("A Fine Title")), prompt=marker + " {max_length}: {conversation_content}")
+    wait_until(lambda: conversation.get()["title"] == "A Fine Title", message="title")
+    (asked,) = httpx.get(f"{llm_url}/requests", params={"contains": marker}).json()
+    assert f"{marker} 50: PLAN" in json.dumps(asked)
 
 
 def test_the_title_is_the_beginning_of_the_message_when_the_llm_fails(start):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.support import postgres
 from tests.support.waiting import free_port, wait_until
 
 MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
@@ -61,6 +62,7 @@ class OwnServer:
             "OH_ENABLE_VSCODE": "false",
             "OH_PRELOAD_TOOLS": "false",
             "OPENHANDS_SUPPRESS_BANNER": "1",
+            **({"DATABASE_URL": database} if (database := postgres.database_of(self.root)) else {}),
             **self.options,
         }
 
