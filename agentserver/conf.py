@@ -54,6 +54,11 @@ class Configuration(BaseSettings):
         None, description="Encrypts secrets at rest; default: made once and kept in the data directory."
     )
     previous_secret_keys: list[str] = Field([], description="Older secret keys, still accepted for reading.")
+    expose_encrypted_secrets: bool | None = Field(
+        None,
+        description="Answer X-Expose-Secrets: encrypted, which the Agent Canvas UI needs; default: where a "
+        "secret key or a session key is set.",
+    )
     allow_cors_origins: list[str] = Field([], description="Origins of web pages that may call the API.")
     allow_cors_origin_regex: str | None = Field(None, description="The same as a regular expression.")
     allowed_hosts: list[str] = Field(

@@ -10,10 +10,19 @@ from agentserver import conf
 
 def installation_key() -> str:
     """``OH_SECRET_KEY``, else a key made once and kept in the data directory with mode 600."""
-    configuration = conf.current()
-    if configuration.secret_key:
-        return configuration.secret_key
-    return _kept(configuration.persistence_dir / "secret_key")
+    return conf.current().secret_key or _kept(_path())
+
+
+def outgrown() -> list[str]:
+    """The key this installation made before ``OH_SECRET_KEY`` was set: it still opens what it sealed."""
+    path = _path()
+    if not conf.current().secret_key or not path.exists():
+        return []
+    return [path.read_text().strip()]
+
+
+def _path() -> Path:
+    return conf.current().persistence_dir / "secret_key"
 
 
 def django_secret_key() -> str:

@@ -97,7 +97,7 @@ def cipher() -> Any:
     require()
     from openhands.sdk.utils.cipher import Cipher
 
-    return Cipher(keys.installation_key(), conf.current().previous_secret_keys)
+    return Cipher(keys.installation_key(), [*conf.current().previous_secret_keys, *keys.outgrown()])
 
 
 def encrypt(text: str) -> str:

@@ -119,11 +119,18 @@ def _context(expose: str | None) -> dict[str, Any]:
     if expose == "encrypted":
         return {
             "expose_secrets": "encrypted",
-            "cipher": sdk.cipher() if encryption_is_set_up() else None,
+            "cipher": sdk.cipher() if _may_be_encrypted() else None,
         }
     return {}
 
 
-def encryption_is_set_up() -> bool:
-    """Whether clients may be handed encrypted secrets: where nobody must show a key, none is."""
-    return bool(conf.current().secret_key) or keys.required()
+def _may_be_encrypted() -> bool:
+    """Whether clients are handed encrypted secrets.
+
+    Clients of the protocol take 503 for the sign of a server that was given no key. This one always
+    has one, made by itself, so `OH_EXPOSE_ENCRYPTED_SECRETS` can say otherwise; `make serve` does.
+    """
+    configuration = conf.current()
+    if configuration.expose_encrypted_secrets is not None:
+        return configuration.expose_encrypted_secrets
+    return bool(configuration.secret_key) or keys.required()

@@ -10,8 +10,8 @@ from agentserver.errors import Invalid, Problem, invalid
 class NoEncryption(Problem):
     status_code, code = 503, "no_encryption"
     sentence = (
-        "Secrets cannot be shown encrypted because this server has neither a secret key nor a session key. "
-        "Set OH_SECRET_KEY and start it again."
+        "Secrets are not shown encrypted because this server was given neither a secret key nor a session "
+        "key. Set OH_EXPOSE_ENCRYPTED_SECRETS=true, or one of these keys, and start it again."
     )
 
 
