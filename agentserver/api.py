@@ -98,7 +98,7 @@ class ApiHandler(ASGIHandler):
 
 def waits(match: ResolverMatch, method: str) -> bool:
     """Whether the matched view says that it waits."""
-    view = getattr(match.func, "cls", None)
+    view = getattr(match.func, "cls", None) or getattr(match.func, "view_class", None)
     said = getattr(view, "waits", False)
     if isinstance(said, (set, frozenset)):
         actions = getattr(match.func, "actions", {})

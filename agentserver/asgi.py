@@ -12,19 +12,19 @@ import django  # noqa: E402
 django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
-from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 
 from agentserver import lifespan, routing  # noqa: E402
 from agentserver.api import ApiHandler  # noqa: E402
 from agentserver.front.cors import Cors  # noqa: E402
 from agentserver.front.gate import Gate  # noqa: E402
+from agentserver.front.pages import PagesHandler  # noqa: E402
 from agentserver.front.prefix import Prefix  # noqa: E402
 from agentserver.front.web_files import WebFiles  # noqa: E402
 
-PAGES = ("/admin", "/login", "/logout")
+PAGES = ("/admin", "/dashboard", "/login", "/logout")
 """Where people's pages live, which have sessions; all else is the API on its lean stack."""
 
-pages = WebFiles(ASGIHandler())
+pages = WebFiles(PagesHandler())
 api = ApiHandler()
 
 

@@ -79,6 +79,7 @@ def _greet(host: str, port: int) -> None:
     address = f"http://{'127.0.0.1' if host in LOCAL else host}:{port}"
     sys.stdout.write(
         f"Agent server on {address}\n"
+        f"  dashboard   {address}/\n"
         f"  admin       {address}/admin/\n"
         f"  API         {address}/docs\n"
         f"  data        {conf.current().persistence_dir}\n"

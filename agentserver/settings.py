@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import dj_database_url
+from django.utils.csp import CSP
 
 from agentserver import bootstrap, conf, keys  # noqa: F401  (bootstrap comes before the SDK)
 from agentserver.front import prefix
@@ -39,6 +40,7 @@ INSTALLED_APPS = [
     "bashevents",
     "agentserver.configuration",
     "agentserver.catalog",
+    "agentserver.dashboard",
 ]
 
 ROOT_URLCONF = "agentserver.urls"
@@ -47,6 +49,7 @@ ASGI_APPLICATION = "agentserver.asgi.application"
 # Pages for people: admin and dashboard.
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -189,6 +192,18 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SHOWN_OVER_TL
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SHOWN_OVER_TLS else None
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if SHOWN_OVER_TLS else 0
 CSRF_TRUSTED_ORIGINS = prefix.origins()
+# Pages show what agents and tools wrote: should markup get through, nothing in it runs or calls out.
+SECURE_CSP = {
+    "default-src": [CSP.NONE],
+    "script-src": [CSP.SELF],
+    "style-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "font-src": [CSP.SELF],
+    "connect-src": [CSP.SELF],
+    "form-action": [CSP.SELF],
+    "base-uri": [CSP.NONE],
+    "frame-ancestors": [CSP.NONE],
+}
 SILENCED_SYSTEM_CHECKS = [
     "security.W005",  # HSTS for subdomains: other servers' names are not ours to decide about
     "security.W021",  # nor is the preload list of browsers

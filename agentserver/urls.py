@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from agentserver import views
 from agentserver.auth import pages
@@ -29,6 +30,8 @@ urlpatterns = [
     path("api/", include("agentserver.catalog.urls")),
     path("", include(outside_api)),
     path("demo/", include("agentserver.demo.urls")),
+    path("dashboard", RedirectView.as_view(pattern_name="dashboard:list")),
+    path("dashboard/", include("agentserver.dashboard.urls")),
     path("login", pages.login),
     path("logout", pages.logout),
     path("admin/", admin.site.urls),

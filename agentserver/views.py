@@ -61,13 +61,15 @@ def _starting(missing: list[str]) -> Response:
 
 
 class RootView(APIView):
-    """GET: the web files, where there are some, else what ``/server_info`` tells."""
+    """GET: the web files, where there are some; browsers see the dashboard, clients ``/server_info``."""
 
     def get(self, request):
         folder = conf.current().static_files_path
         if folder is not None and folder.is_dir():
             return HttpResponseRedirect(f"{prefix.path()}/static/index.html")
-        return Response(_info())
+        if "text/html" in request.headers.get("Accept", ""):
+            return HttpResponseRedirect(f"{prefix.path()}/dashboard/")
+        return Response(_info(), headers={"Vary": "Accept"})
 
 
 class ServerInfoView(APIView):

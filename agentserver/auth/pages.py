@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from agentserver.auth import keys, sessions
 from agentserver.auth.forms import LoginForm
 
-HOME = "/admin/"
+HOME = "/dashboard/"
 
 
 @never_cache

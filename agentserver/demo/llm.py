@@ -18,6 +18,15 @@ def stand_in(llm: Any) -> Any:
     return llm.model_copy(update={"model": f"openai/{MODEL}", "base_url": address, "api_key": _key()})
 
 
+def described() -> dict[str, Any] | None:
+    """The demo model as a client would describe it, streaming; None where nothing serves."""
+    address = _address()
+    if address is None:
+        return None
+    name = f"openai/{MODEL}"
+    return {"usage_id": MODEL, "model": name, "base_url": address, "api_key": "none", "stream": True}
+
+
 def _is_unset(llm: Any) -> bool:
     from litellm import validate_environment
 

@@ -37,7 +37,7 @@ def test_an_account_logs_in_and_goes_on(client, make_user, keyed):
 def test_a_login_leads_to_no_other_site(client, make_user, keyed, wanted):
     make_user("ann")
     response = log_in(client, username="ann", password="correct horse", next=wanted)
-    assert response["Location"] == "/admin/"
+    assert response["Location"] == "/dashboard/"
 
 
 def test_the_operator_logs_in_with_a_session_key_until_it_changes(client, keyed, configure, rf):

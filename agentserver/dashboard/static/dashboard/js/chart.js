@@ -1,0 +1,38 @@
+// A small line chart of the page's own colours.
+
+import uPlot from "../vendor/uplot.js";
+import { h } from "./dom.js";
+
+const HEIGHT = 150;
+const colour = (name) => {
+  // light-dark() is resolved by a property, not by the variable itself.
+  const probe = h("span", { hidden: true, style: { color: `var(${name})` } });
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+};
+
+/**
+ * A chart in `place`; returns a function that takes new data. `lines`: [{label, colour, show(value)}];
+ * `time`: whether x are seconds since 1970.
+ */
+export function chart(place, { title, lines, time = false }) {
+  const box = h("div", { class: "plot" });
+  const latest = h("span", { class: "muted" });
+  place.append(h("figure", { class: "chart" }, h("h3", {}, title, " ", latest), box));
+  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+  const series = lines.map((line) => ({ label: line.label, stroke: colour(line.colour), width: 2, points: { show: false }, value: (_, value) => (value === null ? "–" : line.show(value)) }));
+  const options = {
+    width: Math.max(box.clientWidth, 240), height: HEIGHT, cursor: { y: false }, legend: { live: true },
+    scales: { x: { time }, y: { range: (_, low, high) => [Math.min(low ?? 0, 0), high > 0 ? high * 1.1 : 1] } },
+    axes: [{ ...axis, size: 26 }, { ...axis, size: 52, values: (_, values) => values.map(lines[0].show) }],
+    series: [{ label: time ? "Time" : "Step" }, ...series],
+  };
+  const plot = new uPlot(options, [[], ...lines.map(() => [])], box);
+  new ResizeObserver(() => plot.setSize({ width: Math.max(box.clientWidth, 200), height: HEIGHT })).observe(box);
+  return (data) => {
+    plot.setData(data);
+    latest.textContent = lines.map((line, index) => line.show(data[index + 1].at(-1) ?? 0)).join(" · ");
+  };
+}
