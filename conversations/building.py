@@ -1,6 +1,7 @@
 """Making the SDK's conversation: a new one from a request, an old one from its row."""
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -40,10 +41,11 @@ def create(
     profile: Any,
     commands: list[Command],
     lanes: Lanes,
+    admit: Callable[[], None],
 ) -> Loaded:
-    """Build the conversation and insert its row and first commands at once.
+    """Build the conversation and insert its row and first commands at once, if ``admit`` lets it.
 
-    Raises IntegrityError if the id exists; Invalid if the SDK refuses the request.
+    Raises IntegrityError if the id exists; Invalid if the SDK refuses the request; what ``admit`` raises.
     """
     store = DatabaseFileStore(row.id, epoch=1)
     kept = request.model_dump(
@@ -71,7 +73,7 @@ def create(
     store.describe = lambda: infos.describe(conversation.state, kept)
     conversation.save()
     try:
-        store.create(row, commands)
+        store.create(row, commands, admit)
     except BaseException:
         conversation.close()
         raise

@@ -12,12 +12,12 @@ import orjson
 from django.db import IntegrityError
 from django.utils import timezone
 
-from agentserver import conf, live, threads, writer
+from agentserver import live, threads, writer
 from agentserver.auth.doors import Principal
 from agentserver.configuration import services as configuration
-from agentserver.errors import BadGateway, Conflict, NotFound, Problem, TooMany, invalid
+from agentserver.errors import BadGateway, Conflict, NotFound, Problem, invalid
 from agentserver.workspace import worktrees
-from conversations import commands, dispatch, intents
+from conversations import commands, dispatch, intents, quota
 from conversations.models import Command, Conversation, Status
 
 GONE = 4004
@@ -55,6 +55,7 @@ def start(*, request: Any, principal: Principal) -> tuple[Conversation, bool]:
             profile=profile,
             commands=_first_commands(conversation_id, request),
             lanes=dispatch.runner().lanes,
+            admit=lambda: quota.admit(principal.user_id) if lane else None,
         )
     except IntegrityError:
         dispatch.release(lane)
@@ -147,7 +148,7 @@ def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any
         if not run:
             return 0, _status(row.id)
         intents.ask(row.id, command.pk)
-        return intents.claim(row.id), Status.RUNNING
+        return _claim(row), Status.RUNNING
 
     try:
         number, status = writer.current().call(record)
@@ -165,13 +166,15 @@ def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any
 
 def _reserve(owner_id: int | None) -> Any:
     """A lane for a run of this user. Raises TooMany where they, or all together, run as many as may."""
-    if owner_id is not None:
-        running = Conversation.objects.running().filter(owner_id=owner_id, owner__is_staff=False).count()
-        if running >= conf.current().max_runs_per_user:
-            raise TooMany(
-                f"You run {running} conversations, as many as one user may. Try again when one has ended."
-            )
+    quota.look(owner_id)
     return dispatch.reserve()
+
+
+def _claim(row: Conversation) -> int:
+    """See ``intents.claim``; inside a transaction. Raises TooMany."""
+    if number := intents.claim(row.id):
+        quota.admit(row.owner_id)
+    return number
 
 
 def _locked(conversation_id: uuid.UUID) -> None:
@@ -196,7 +199,7 @@ def run(*, row: Conversation) -> None:
         raise Conflict("The conversation is running already.")
     lane = _reserve(row.owner_id)
     try:
-        number = writer.current().call(lambda: intents.claim(row.id))
+        number = writer.current().call(lambda: _claim(row))
     except BaseException:
         dispatch.release(lane)
         raise

@@ -62,10 +62,10 @@ class DatabaseFileStore(FileStore):
         store._marker = _marker_path(store.next_sequence)
         return store
 
-    def create(self, row: Conversation, commands: list[Command]) -> None:
+    def create(self, row: Conversation, commands: list[Command], admit: Callable[[], None]) -> None:
         """Insert the row with the state written so far, and its first commands, in one transaction.
 
-        Raises IntegrityError if the id exists.
+        ``admit`` is called last in it; what it raises undoes it. Raises IntegrityError if the id exists.
         """
         row.base_state, row.info = self._draft or "", self.describe()
         row.run_epoch = self.epoch
@@ -77,6 +77,7 @@ class DatabaseFileStore(FileStore):
                 command.save(force_insert=True)
             if any(command.run for command in commands):
                 Conversation.objects.filter(pk=row.pk).update(intent=commands[-1].pk)
+            admit()
 
         writer.current().call(operation)
         self._created, self._draft = True, None

@@ -11,6 +11,7 @@ from agentserver import conf, threads
 from agentserver.front.answers import send_json
 from agentserver.front.cors import Cors
 from agentserver.front.gate import Gate
+from tests.contract.ownserver import own_server  # noqa: F401  (fixture)
 
 KEY = "session-key-1f0c"
 ADDRESS = "http://127.0.0.1:8000"
