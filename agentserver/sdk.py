@@ -13,7 +13,7 @@ import time
 import warnings
 from typing import Any
 
-from agentserver import bootstrap, conf, keys  # noqa: F401  (bootstrap comes before the SDK)
+from agentserver import bootstrap, conf, keys, terminals  # noqa: F401  (bootstrap comes before the SDK)
 from agentserver.errors import Unavailable
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,7 @@ def _load_tools() -> None:
     importlib.import_module("openhands.tools")
     preset = importlib.import_module("openhands.tools.preset.default")
     preset.register_builtins_agents(enable_browser=False)  # browser tools need a browser of their own
+    terminals.install()
 
 
 def _quieten() -> None:
