@@ -13,7 +13,6 @@ from pathlib import Path
 _ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else litellm fetches its price map while importing
     "LITELLM_MODE": "PRODUCTION",  # else litellm loads a .env of the working directory
-    "LOG_AUTO_CONFIG": "false",  # else the SDK reconfigures the root logger
     "OPENHANDS_SUPPRESS_BANNER": "1",
 }
 
@@ -26,6 +25,7 @@ def prepare(argv: Sequence[str] = ()) -> None:
     """
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    os.environ["LOG_AUTO_CONFIG"] = "false"  # whatever it was: else the SDK reconfigures the root logger
     os.environ.pop("DEBUG_LLM", None)  # the SDK would ask a question on stdin and hang
     data = _option(argv, "--data")
     if data:

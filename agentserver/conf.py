@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
+Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
 
 class ConfigurationError(Exception):
@@ -50,6 +51,9 @@ class Configuration(BaseSettings):
 
     # Who may come in
     session_api_keys: list[str] = Field([], description="Keys accepted in X-Session-API-Key.")
+    metrics_token: str | None = Field(
+        None, description="Opens /metrics alone, as Authorization: Bearer; beside the session keys."
+    )
     secret_key: str | None = Field(
         None, description="Encrypts secrets at rest; default: made once and kept in the data directory."
     )
@@ -116,9 +120,19 @@ class Configuration(BaseSettings):
     # Presentation
     static_files_path: Path | None = Field(None, description="A directory of web files served at /.")
     web_url: str | None = Field(None, description="The address under which a proxy shows this server.")
-    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)] = Field(
+    log_level: Level = Field(
         "INFO", validation_alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR."
     )
+    sentry_dsn: str | None = Field(
+        None,
+        validation_alias="SENTRY_DSN",
+        description="Where errors are reported to, in Sentry's protocol; none reports nothing.",
+    )
+    log_format: Literal["text", "json"] = Field(
+        "text", description="text for people, json for machines: one object a line."
+    )
+    access_log: bool = Field(False, description="Log a line for each request.")
+    log_levels: dict[str, Level] = Field({}, description='Levels of single loggers: {"openhands": "INFO"}.')
     webhooks: list[dict[str, Any]] = Field([], description="Receivers of events and conversations.")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from agentserver import conf
 
 _SECRET_NAMES = re.compile(
-    r"OH_SESSION_API_KEYS(_.*)?|SESSION_API_KEY|OH_SECRET_KEY|OH_PREVIOUS_SECRET_KEYS(_.*)?|OH_WEBHOOKS(_.*)?"
+    r"OH_SESSION_API_KEYS(_.*)?|SESSION_API_KEY|OH_SECRET_KEY|OH_METRICS_TOKEN|OH_PREVIOUS_SECRET_KEYS(_.*)?|OH_WEBHOOKS(_.*)?"
     r"|DATABASE_URL|REDIS_URL|PGPASSWORD|PGPASSFILE|SECRET_KEY|DJANGO_\w*(SECRET|PASSWORD|KEY)\w*"
 )
 _LONG = 12
@@ -53,6 +53,7 @@ def _secrets() -> list[str | None]:
         *configuration.session_api_keys,
         *configuration.previous_secret_keys,
         configuration.secret_key,
+        configuration.metrics_token,
         configuration.database_url,
         configuration.redis_url,
     ]

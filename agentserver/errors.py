@@ -9,6 +9,8 @@ from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from agentserver.observability import disk
+
 logger = logging.getLogger(__name__)
 
 
@@ -59,6 +61,14 @@ class BadGateway(Problem):
 class Unavailable(Problem):
     status_code, code = 503, "unavailable"
     sentence = "The server is starting. Try again in some seconds."
+
+
+class NoSpace(Problem):
+    status_code, code = 507, "no_space"
+    sentence = (
+        "The disk of the server is full, so nothing was written. Free some space there and try again; "
+        "reading goes on."
+    )
 
 
 def invalid(loc: list[Any], msg: str, kind: str = "value_error") -> Invalid:
@@ -116,6 +126,9 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, exceptions.APIException):
         body = {"detail": str(error.detail), "code": error.default_code}
         return Response(body, status=error.status_code, headers=_headers(error))
+    if disk.is_full(error):
+        logger.error("The disk is full: %s was refused", context["request"].path)
+        return answer(NoSpace(), context)
     logger.error("Request failed: %s", context["request"].path, exc_info=error)
     return Response({"detail": "Internal Server Error", "code": "internal"}, status=500)
 

@@ -12,6 +12,7 @@ import collections
 import contextlib
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -32,12 +33,14 @@ PENDING = 256
 @dataclass(slots=True, frozen=True)
 class Ring:
     """``sequence``: rows up to here are committed; None for what is never stored.
-    ``previous``: the sequence before it in the group, so that a reader there needs no query."""
+    ``previous``: the sequence before it in the group, so that a reader there needs no query.
+    ``at``: when, by the clock of the machine where it was (0: nobody looked)."""
 
     sequence: int | None
     previous: int | None = None
     payload: Any = None
     size: int = 0
+    at: float = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -116,7 +119,7 @@ class Hub:
         size = len(payload) if payload is not None else 0
         if sequence is not None and size > PAYLOAD_LIMIT:
             payload = None
-        self._pass_on(group, Ring(sequence, previous, payload, size))
+        self._pass_on(group, Ring(sequence, previous, payload, size, time.time()))
 
     def transient(self, group: str, payload: Any) -> None:
         """Something that is shown and not stored; a slow reader may miss it."""
@@ -131,7 +134,9 @@ class Hub:
         activity.touch()  # what happens by itself is use of the server too
         if group in self._tails:
             self._schedule(self._fan_out, group, ring)
-        self._send(group, {"type": "ring", "ring": [ring.sequence, ring.previous, ring.payload, ring.size]})
+        if self._layer is not None:
+            fields = [ring.sequence, ring.previous, ring.payload, ring.size, ring.at]
+            self._send(group, {"type": "ring", "ring": fields})
 
     def _schedule(self, function: Any, *args: Any) -> None:
         loop = self._loop

@@ -15,6 +15,7 @@ from typing import Any
 
 from agentserver import bootstrap, conf, keys, terminals  # noqa: F401  (bootstrap comes before the SDK)
 from agentserver.errors import Unavailable
+from agentserver.observability import llm_calls, logs
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,8 @@ def load() -> None:
         for name in _PRELOADED:
             importlib.import_module(name)
         _quieten()
+        llm_calls.install()
+        logs.reclaim()
         _ready.set()
 
 

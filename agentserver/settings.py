@@ -10,6 +10,7 @@ from django.utils.csp import CSP
 
 from agentserver import bootstrap, conf, keys  # noqa: F401  (bootstrap comes before the SDK)
 from agentserver.front import prefix
+from agentserver.observability import logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIGURATION = conf.current()
@@ -209,22 +210,4 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W021",  # nor is the preload list of browsers
 ]
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "filters": {"hide_keys": {"()": "agentserver.front.logs.HideKeys"}},
-    "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["hide_keys"]}
-    },
-    "root": {"handlers": ["console"], "level": CONFIGURATION.log_level},
-    "loggers": {
-        # One line a request from the access log is enough; a 404 is not the server's warning.
-        "django.request": {"level": "ERROR"},
-        # At DEBUG, websockets writes every frame and the handshake's headers into it.
-        "uvicorn.error": {"level": "INFO" if CONFIGURATION.log_level == "DEBUG" else CONFIGURATION.log_level},
-        "httpx": {"level": "WARNING"},
-        "LiteLLM": {"level": "WARNING"},
-        "openhands": {"level": "WARNING"},
-    },
-}
+LOGGING = logs.configuration(CONFIGURATION)

@@ -8,6 +8,7 @@ for a slow reader, and one that falls too far behind is closed with 1013 and can
 import asyncio
 import contextlib
 import logging
+import time
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -17,6 +18,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from agentserver import conf
 from agentserver.auth import doors, limits
 from agentserver.live import Ring, Tail, hub
+from agentserver.observability import metrics
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +40,7 @@ class TailingConsumer(AsyncWebsocketConsumer):
     """Subclasses say what to follow (``open``), how to read it (``rows_after``) and show it (``frame``)."""
 
     channel_layer_alias = None  # the hub listens for all sockets of the process
+    kind = "events"  # how it is counted
     tail: Tail | None = None
     sent: int = -1
 
@@ -91,6 +94,7 @@ class TailingConsumer(AsyncWebsocketConsumer):
             await self.close(TRY_LATER)
             return
         self._counted = principal
+        metrics.SOCKETS_OPEN.labels(self.kind).inc()
         await self.open()
 
     async def _wait_for_key(self) -> None:
@@ -115,6 +119,7 @@ class TailingConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         if self._counted is not None:
             limits.sockets.give_back(self._counted)
+            metrics.SOCKETS_OPEN.labels(self.kind).dec()
             self._counted = None
         if self.tail is not None:
             await hub.unsubscribe(self.tail)
@@ -185,6 +190,7 @@ class TailingConsumer(AsyncWebsocketConsumer):
                 self.sent = ring.sequence
             else:
                 await self.catch_up()
+            metrics.EVENT_DELIVERY.observe(max(0.0, time.time() - ring.at))
 
     async def catch_up(self, through: int | None = None) -> None:
         """Send every committed row after the last one sent, up to ``through`` if given."""
@@ -217,6 +223,7 @@ class TailingConsumer(AsyncWebsocketConsumer):
                 return
 
     async def _give_up(self) -> None:
+        metrics.SOCKETS_GIVEN_UP.inc()
         for task in self._tasks:
             if task.get_name() == "socket-pump":
                 task.cancel()

@@ -5,41 +5,74 @@ a fresh thread and connection per request, as ASGI in Django has it, costs more 
 """
 
 import asyncio
+import contextvars
 import functools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from django.db import close_old_connections
 
 from agentserver import conf
+from agentserver.observability import metrics
+
+
+class Pool(ThreadPoolExecutor):
+    """Counts what works and what waits, and lets a call keep the context (ids for the log) it was made in."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        super().__init__(threads, thread_name_prefix=name)
+        self._busy, self._waiting = metrics.POOL_BUSY.labels(name), metrics.POOL_WAITING.labels(name)
+        metrics.POOL_THREADS.labels(name).set(threads)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self._waiting.inc()
+        try:
+            future = super().submit(contextvars.copy_context().run, self._work, function, args, kwargs)
+        except BaseException:
+            self._waiting.dec()
+            raise
+        future.add_done_callback(self._left)
+        return future
+
+    def _work(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        self._waiting.dec()
+        self._busy.inc()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self._busy.dec()
+
+    def _left(self, future: Future[Any]) -> None:
+        if future.cancelled():  # before a thread took it
+            self._waiting.dec()
 
 
 @functools.cache
-def requests() -> ThreadPoolExecutor:
+def requests() -> Pool:
     """Answers requests that are done within milliseconds."""
-    return ThreadPoolExecutor(conf.current().request_threads, thread_name_prefix="request")
+    return Pool(conf.current().request_threads, "request")
 
 
 @functools.cache
-def waiting() -> ThreadPoolExecutor:
+def waiting() -> Pool:
     """Answers requests that wait for something: a command, a model, a run to stop."""
-    return ThreadPoolExecutor(conf.current().slow_request_threads, thread_name_prefix="waiting")
+    return Pool(conf.current().slow_request_threads, "waiting")
 
 
 @functools.cache
-def reading() -> ThreadPoolExecutor:
+def reading() -> Pool:
     """Reads rows for sockets, so that many of them never delay a request."""
-    return ThreadPoolExecutor(4, thread_name_prefix="reading")
+    return Pool(4, "reading")
 
 
 @functools.cache
-def files() -> ThreadPoolExecutor:
+def files() -> Pool:
     """Makes one part of a download at a time, so that a slow reader holds no thread."""
-    return ThreadPoolExecutor(4, thread_name_prefix="files")
+    return Pool(4, "files")
 
 
-async def run_in[T](pool: ThreadPoolExecutor, function: Callable[..., T], *args: Any) -> T:
+async def run_in[T](pool: Pool, function: Callable[..., T], *args: Any) -> T:
     """``function(*args)`` on a thread of ``pool``; a cancelled wait does not stop the thread."""
     return await asyncio.get_running_loop().run_in_executor(pool, _with_connections, function, args)
 

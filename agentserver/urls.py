@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from agentserver import views
 from agentserver.auth import pages
 from agentserver.catalog.urls import outside_api
+from agentserver.observability.views import MetricsView
 from agentserver.openapi import views as openapi
 
 handler400 = "agentserver.errors.bad_request"
@@ -18,6 +19,7 @@ urlpatterns = [
     path("alive", views.AliveView.as_view()),
     path("health", views.HealthView.as_view()),
     path("ready", views.ReadyView.as_view()),
+    path("metrics", MetricsView.as_view()),
     path("server_info", views.ServerInfoView.as_view()),
     path("openapi.json", openapi.OpenAPIView.as_view()),
     path("docs", openapi.SwaggerView.as_view()),

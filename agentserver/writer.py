@@ -8,11 +8,14 @@ transaction: durable before visible, one connection, no lock contention, fewer c
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
+
+from agentserver.observability import metrics
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +72,10 @@ class Writer:
         """``submit`` and wait: returns after commit, raises what ``run`` raised."""
         return self.submit(run, after).result()
 
+    def waiting(self) -> int:
+        """Operations that nobody has taken up."""
+        return self._queue.qsize()
+
     def close(self, timeout: float = 10) -> None:
         """Write what is queued, then end."""
         if self._closed.is_set():
@@ -101,17 +108,21 @@ class Writer:
         return batch, True
 
     def _write(self, batch: list[Operation]) -> None:
+        began = time.perf_counter()
         try:
             with transaction.atomic():
                 results = [operation.run() for operation in batch]
         except Exception as error:
             self._recover(error)
             if len(batch) == 1:
+                metrics.WRITER_FAILURES.labels(type(error).__name__).inc()
                 batch[0].future.set_exception(error)
             else:  # one item's error must not fail its neighbours
                 for operation in batch:
                     self._write([operation])
             return
+        metrics.WRITER_SECONDS.observe(time.perf_counter() - began)
+        metrics.WRITER_BATCH.observe(len(batch))
         for operation, result in zip(batch, results, strict=True):
             self._tell(operation, result)
 
@@ -138,4 +149,5 @@ def current() -> Writer:
     with _current_lock:
         if _current is None or _current._closed.is_set():
             _current = Writer()
+            metrics.WRITER_QUEUE.set_function(_current.waiting)
         return _current

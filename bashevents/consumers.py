@@ -18,6 +18,8 @@ REPLAY_SIZE = 8 * 1024 * 1024
 class BashEventConsumer(TailingConsumer):
     """Frames are the stored events; ``?resend_mode=all`` (or ``resend_all=true``) begins with the history."""
 
+    kind = "bash"
+
     async def prepare(self) -> None:
         mode = self.query.get("resend_mode", [""])[-1]
         flag = self.query.get("resend_all", [""])[-1].lower()

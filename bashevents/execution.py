@@ -16,6 +16,7 @@ import termios
 import threading
 from concurrent.futures import Future
 
+from agentserver.observability import metrics
 from bashevents import journal, processes
 from bashevents.journal import Chunk, Order
 from bashevents.output import Chunker, Stream
@@ -63,6 +64,7 @@ class Execution:
 
     async def run(self) -> None:
         """Returns when nothing of the command is left that has to be watched. Never raises."""
+        metrics.BASH_STARTED.inc()
         self._loop = asyncio.get_running_loop()
         self._ends_at = self._loop.time() + min(self.order.body.timeout, LONGEST_SECONDS)
         try:
@@ -70,6 +72,7 @@ class Execution:
         except Exception:
             logger.exception("A bash command failed in the server")
             exit_code = -1
+        metrics.BASH_ENDED.labels(_outcome(exit_code)).inc()
         await self._conclude(exit_code)
         if self.process is not None:
             await self._tidy(self.process)
@@ -265,6 +268,15 @@ def _exit_code(pid: int) -> int:
     if ended is None:  # not even SIGKILL ended it
         return -1
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def _outcome(exit_code: int) -> str:
+    """As it is counted. -1 is what a time limit and a failure of the server leave, by the protocol."""
+    if exit_code == 0:
+        return "success"
+    if exit_code == -1:
+        return "timeout_or_error"
+    return "failure" if exit_code > 0 else "signal"
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

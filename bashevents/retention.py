@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from agentserver import writer
+from agentserver.observability import metrics
 from bashevents.models import BashEvent
 from bashevents.querysets import BashEventQuerySet
 
@@ -72,6 +73,7 @@ class Pruning:
         prunable = BashEvent.objects.filter(id__in=numbers).prunable(self.cutoff)
         count, held = self._write(lambda: prunable.delete()[0])
         self.deleted += count
+        metrics.BASH_PRUNED.inc(count)
         if self.progress is not None:
             self.progress(count)
         return held

@@ -13,6 +13,7 @@ import uuid
 import psutil
 
 from agentserver.errors import TooMany, Unavailable
+from agentserver.observability import metrics
 from bashevents.execution import Execution
 from bashevents.journal import Order
 
@@ -75,6 +76,10 @@ class Runner:
             return False
         self._loop.call_soon_threadsafe(execution.stop)
         return True
+
+    def count(self) -> int:
+        """Commands that are not over, or have left something behind."""
+        return len(self._executions)
 
     def knows(self, command_id: uuid.UUID) -> bool:
         with self._lock:
@@ -145,6 +150,7 @@ def current() -> Runner:
     with _current_lock:
         if _current is None:
             _current = Runner()
+            metrics.BASH_RUNNING.set_function(_current.count)
         return _current
 
 

@@ -129,6 +129,8 @@ class EventConsumer(ConversationConsumer):
 class SessionConsumer(ConversationConsumer):
     """``/sockets/session/{id}``: numbered events that a client resumes by ``after_seq``, and streams."""
 
+    kind = "session"
+
     def read_query(self) -> None:
         after = self.parameter("after_seq")
         try:

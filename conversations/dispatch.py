@@ -58,13 +58,16 @@ def deliver(conversation_id: uuid.UUID) -> None:
     _submit(runner().consider, conversation_id)
 
 
-def stop(conversation_id: uuid.UUID, kind: Any, number: int) -> None:
-    """Stop run ``number`` (0: none goes on, an idle conversation becomes paused)."""
+def stop(conversation_id: uuid.UUID, kind: Any, number: int, asked_at: float) -> None:
+    """Stop run ``number`` (0: none goes on, an idle conversation becomes paused).
+
+    ``asked_at``: when the request came, by ``time.monotonic``.
+    """
     loaded = runner().get(conversation_id)
     if not number:
         loaded.rest()
         return
-    ended = loaded.stop(kind, number)
+    ended = loaded.stop(kind, number, asked_at)
     if ended is not None and kind == "interrupt":
         try:
             ended.result(STOP_SECONDS)

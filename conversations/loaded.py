@@ -13,7 +13,8 @@ from typing import Any, Literal, cast
 from openhands.sdk.event import ConversationStateUpdateEvent, InterruptEvent
 
 from agentserver import live, threads, writer
-from conversations import commands, intents, processes, subagents, titles
+from agentserver.observability import logs
+from conversations import accounts, commands, intents, processes, subagents, titles
 from conversations.lanes import Lane, Lanes
 from conversations.models import Command, Conversation, Status
 from conversations.sdkconversation import RunnerConversation
@@ -49,6 +50,7 @@ class Loaded:
         self._lane: Lane | None = None
         self.ending_since: float | None = None  # when the run was interrupted or came to its end
         self._ends: dict[int, Future[None]] = {}
+        self._account = accounts.Account()
         # Serialises the carrying out of commands.
         self._hand = threading.Lock()
         self._delivered_intent = 0
@@ -156,6 +158,7 @@ class Loaded:
 
     def _begin(self, number: int) -> None:
         self._run_number, self.ending_since = number, None
+        self._account.begin(number)
         self._ends.setdefault(number, Future())
         pending, stop = self._pending_stop
         self._stop = stop if pending == number else None
@@ -166,6 +169,7 @@ class Loaded:
 
         Once the row is settled the next run may begin in another lane, before this one is left.
         """
+        logs.bind(conversation_id=self.id)
         try:
             while True:
                 await asyncio.to_thread(self.deliver)
@@ -198,6 +202,7 @@ class Loaded:
         finally:
             with self._mutex:
                 self._task = None
+                self._account.cut_off()
 
     async def _judge_goal(self) -> None:
         from conversations import goals
@@ -218,6 +223,7 @@ class Loaded:
         with self._mutex:
             number, self._delivered_intent = self._delivered_intent, 0
             stop = self._stop
+        self._account.step()
         if number:
             writer.current().submit(lambda: intents.seen(self.id, number))
         if stop == "pause":
@@ -234,6 +240,7 @@ class Loaded:
                 status = self._set_status(Status.ERROR)
             following = self._settle(status)
             ended = self._run_number
+            self._account.end(ended, status)
             if following:
                 self._begin(following)
             else:
@@ -328,6 +335,7 @@ class Loaded:
         with self._mutex:
             self._rest()
             ended = self._run_number
+            self._account.end(ended, Status.ERROR)
         self._resolve_end(ended)
 
     def _resolve_end(self, number: int) -> None:
@@ -337,7 +345,7 @@ class Loaded:
 
     # Stopping
 
-    def stop(self, kind: Stop, number: int) -> Future[None] | None:
+    def stop(self, kind: Stop, number: int, asked_at: float | None = None) -> Future[None] | None:
         """Stop run ``number``. Returns at once: a future of its end, None if it is over. Worker thread.
 
         pause: no further step starts. interrupt: the call in flight is dropped and the command that
@@ -347,6 +355,8 @@ class Loaded:
             if self._run_number > number or (self._run_number == number and not self.running):
                 return None
             end = self._ends.setdefault(number, Future())
+            if kind == "interrupt":
+                self._account.interrupt(number, asked_at or time.monotonic())
             if self._run_number < number:
                 self._pending_stop = (number, kind)
             elif self._stop != "interrupt" and self._stop != kind:
@@ -398,6 +408,7 @@ class Loaded:
         """Give up on a run that does not end; its lane, which may hang for ever. Takes no lock."""
         self.closed, lane, self._lane = True, self._lane, None
         for number in list(self._ends):
+            self._account.end(number, "abandoned")
             self._resolve_end(number)
         return lane
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from agentserver import threads, writer
 from agentserver.errors import NotFound
+from agentserver.observability import metrics
 from conversations import building, goals, intents, lanes, subagents  # noqa: F401  (goals registers its command)
 from conversations.lanes import Lane
 from conversations.loaded import Loaded
@@ -39,6 +40,10 @@ class Runner:
         self.closing = False
 
     # In and out of memory
+
+    def count(self) -> int:
+        """Conversations in memory."""
+        return len(self._loaded)
 
     def get(self, conversation_id: uuid.UUID) -> Loaded:
         """The loaded conversation; loads it if needed. Raises NotFound."""
@@ -158,4 +163,8 @@ def _claimed(conversation_id: uuid.UUID) -> Conversation:
 def current() -> Runner:
     """The runner of this process, made on first use."""
     subagents.install()
-    return Runner()
+    runner = Runner()
+    metrics.LANES_LIMIT.set(runner.lanes.limit)
+    metrics.LANES_BUSY.set_function(lambda: runner.lanes.busy)
+    metrics.CONVERSATIONS_LOADED.set_function(runner.count)
+    return runner

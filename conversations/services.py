@@ -4,6 +4,7 @@ Each checks and records in one transaction (on the writer thread, so that writer
 contending), then tells the dispatcher. What is recorded is carried out even if the process dies.
 """
 
+import time
 import uuid
 from pathlib import Path
 from typing import Any, Literal
@@ -213,6 +214,7 @@ def stop(*, row: Conversation, kind: Literal["pause", "interrupt"]) -> None:
     """Pause or interrupt. It wins over every run asked for before it; with nothing to stop, an idle
     conversation becomes paused and any other stays as it is. Interrupt returns when the run is over.
     """
+    asked_at = time.monotonic()
 
     def record() -> tuple[int, str]:
         _locked(row.id)
@@ -220,7 +222,7 @@ def stop(*, row: Conversation, kind: Literal["pause", "interrupt"]) -> None:
 
     number, status = writer.current().call(record)
     if number or status == Status.IDLE:
-        dispatch.stop(row.id, kind, number)
+        dispatch.stop(row.id, kind, number, asked_at)
 
 
 def respond(*, row: Conversation, accept: bool, reason: str) -> None:

@@ -8,6 +8,7 @@ Every write goes through the writer thread and returns after commit; rings follo
 
 import re
 import threading
+import time
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from django.utils import timezone
 from openhands.sdk.io import FileStore
 
 from agentserver import live, writer
+from agentserver.observability import metrics
 from conversations import texts
 from conversations.models import Command, Conversation, Event, group_of
 
@@ -161,6 +163,7 @@ class DatabaseFileStore(FileStore):
         writer.current().call(lambda: self._update(changes))
 
     def _write_event(self, sequence: int, event_id: str, payload: str) -> None:
+        began = time.perf_counter()
         columns = texts.columns(payload)
         number, also = getattr(self._delivering, "number", None), getattr(self._delivering, "also", None)
         changes: dict[str, Any] = {"next_sequence": sequence + 1}
@@ -189,6 +192,7 @@ class DatabaseFileStore(FileStore):
             operation, lambda _: live.ring(self.group, sequence, payload, previous=sequence - 1)
         )
         self.next_sequence = sequence + 1
+        metrics.EVENT_APPEND.observe(time.perf_counter() - began)
 
     def _update(self, changes: dict[str, Any], **conditions: Any) -> None:
         """Change the row if it is still ours. On the writer thread. Raises Fenced."""

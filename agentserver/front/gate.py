@@ -9,9 +9,10 @@ from typing import Any
 
 from agentserver import activity, threads
 from agentserver.auth import doors, initialization, keys, rights, sessions
-from agentserver.errors import Problem
+from agentserver.errors import NoSpace, Problem
 from agentserver.front import bodies, origins
 from agentserver.front.answers import refuse, send_json
+from agentserver.observability import access, disk
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ class Gate:
         path = scope["path"]
         if path == "/alive" and scope["method"] in ("GET", "HEAD"):
             await send_json(send, 200, {"status": "ok"})
+        elif access.may_scrape(scope):
+            await self._pass(scope, receive, send)
         elif path not in PROBES and not keys.required() and not origins.knows_host(scope):
             await refuse(send, 400, "unknown_host", UNKNOWN_HOST)
         elif path in OPEN or path.startswith(OPEN_BELOW) or path.startswith(self.pages):
@@ -96,9 +99,13 @@ class Gate:
             if answer.started:
                 raise
             await send_json(send, problem.status_code, problem.body)
-        except Exception:
+        except Exception as error:
             if answer.started:
                 raise
+            if disk.is_full(error):
+                logger.error("The disk is full: %s was refused", scope["path"])  # noqa: TRY400
+                await send_json(send, NoSpace.status_code, NoSpace().body)
+                return
             logger.exception("Request failed: %s", scope["path"])
             await refuse(send, 500, "internal", "Internal Server Error")
 

@@ -39,7 +39,7 @@ class Operation:
     @property
     def open(self) -> bool:
         """Whether it needs no key."""
-        return not self.path.startswith(("/api/", "/v1/", "/app-backends/"))
+        return not self.path.startswith(("/api/", "/v1/", "/app-backends/", "/metrics"))
 
 
 def operation(method: str, path: str, **fields: Any) -> Operation:

@@ -222,6 +222,6 @@ async def test_a_session_opens_sockets_of_its_own_page(browser, scope_of):
 def test_the_whole_front_is_what_the_server_serves():
     from agentserver import asgi
 
-    outermost = asgi.application.application_mapping["http"].application
-    assert isinstance(outermost, Cors)
-    assert isinstance(outermost.application, Gate)
+    cors = asgi.application.application_mapping["http"].application.application
+    assert isinstance(cors, Cors)
+    assert isinstance(cors.application, Gate)

@@ -105,8 +105,10 @@ def test_a_term_ends_within_its_time_and_leaves_a_paused_conversation(
     own_server, llm_url, agent_config, tmp_path, wait_until
 ):
     server = own_server(OH_SECRET_KEY="tests-secret-key").wait_ready()
-    conversation = Dialogue.open(server.http, llm_url, agent_config, tmp_path, shell("sleep 60"))
-    conversation.wait_for("ActionEvent")
+    conversation = Dialogue.open(server.http, llm_url, agent_config, tmp_path, shell("touch begun; sleep 60"))
+    wait_until(
+        (tmp_path / "begun").exists, message="the command"
+    )  # a terminal that is cut off at its start fails
     process = server.process
 
     server._signal(15)
