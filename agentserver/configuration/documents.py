@@ -119,12 +119,12 @@ def _context(expose: str | None) -> dict[str, Any]:
     if expose == "encrypted":
         return {
             "expose_secrets": "encrypted",
-            "cipher": sdk.cipher() if _may_be_encrypted() else None,
+            "cipher": sdk.cipher() if encryption_is_set_up() else None,
         }
     return {}
 
 
-def _may_be_encrypted() -> bool:
+def encryption_is_set_up() -> bool:
     """Whether clients are handed encrypted secrets.
 
     Clients of the protocol take 503 for the sign of a server that was given no key. This one always
