@@ -1,8 +1,8 @@
 """What a user who is not staff may call: their own conversations, and what is needed to start one.
 
 Commands and files are shared by all and run by one system account; they are for operators
-(session keys and staff). Settings and profiles are each user's own. Anything not named here is
-refused.
+(session keys and staff). Settings, profiles and installed extensions are each user's own. Anything
+not named here is refused.
 """
 
 import re
@@ -17,14 +17,17 @@ _OWN = re.compile(rf"/api/(?:acp/)?conversations/{_UUID}(/.*)?", re.DOTALL)
 _ANY = re.compile(
     r"/api/(?:acp/)?conversations/?|/api/(?:acp/)?conversations/(?:search|count)/?"
     r"|/api/auth/workspace-session/?|/api/(?:skills|hooks|plugins|sub-agents)/?"
+    r"|/v1/(?:models|chat/completions|responses)/?|/api/mcp/test/?"
 )
 _READ = re.compile(
     r"/api/(?:llm/(?:models|models/verified|providers)|tools|tools/catalog"
-    r"|skills/(?:catalog|installed)|vscode/status|file/home)/?"
+    r"|(?:skills|plugins)/marketplace|skills/catalog|canvas-extensions/installed|vscode/status|file/home)/?"
 )
-# Rows of their owner: nobody else's are read or written through them.
-_OWN_SETTINGS = re.compile(
-    r"/api/(?:settings|profiles|agent-profiles|meta-profiles|llm/provider-connections)(/.*)?", re.DOTALL
+# What its owner keeps: nobody else's is read or written through these.
+_OWN_THINGS = re.compile(
+    r"/api/(?:settings|profiles|agent-profiles|meta-profiles|llm/provider-connections|mcp/oauth"
+    r"|(?:skills|plugins)/install(?:ed)?)(/.*)?",
+    re.DOTALL,
 )
 _TRAJECTORY = re.compile(rf"/api/file/download-trajectory/{_UUID}/?")
 
@@ -34,7 +37,7 @@ def allow(principal: Principal, scope: dict[str, Any]) -> bool:
     path, method = scope["path"], scope["method"]
     if principal.operator or _ANY.fullmatch(path) or subject(path):
         return True
-    if _OWN_SETTINGS.fullmatch(path):
+    if _OWN_THINGS.fullmatch(path):
         return True
     return method in _READING and bool(_READ.fullmatch(path))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentserver import conf, sdk
-from agentserver.auth.doors import OPERATOR, Principal
+from agentserver.auth.doors import Principal
 from agentserver.catalog.openai_prompts import Prompt
 from agentserver.configuration import agent_profiles, llm_profiles
 from agentserver.configuration.owners import owner_of
@@ -52,22 +52,22 @@ class Answer:
     completion_tokens: int
 
 
-def models(*, principal: Principal | None) -> list[str]:
+def models(*, principal: Principal) -> list[str]:
     """The names under which agents answer, sorted."""
     return [PREFIX + name for name in llm_profiles.names(owner=owner_of(principal))]
 
 
-def is_known(*, principal: Principal | None, conversation_id: uuid.UUID | None) -> bool:
+def is_known(*, principal: Principal, conversation_id: uuid.UUID | None) -> bool:
     """Whether this is a conversation to continue, rather than the id of a new one."""
     return conversation_id is not None and _find(principal, conversation_id) is not None
 
 
-def _find(principal: Principal | None, conversation_id: uuid.UUID) -> Conversation | None:
-    rows = Conversation.objects.visible_to(principal or OPERATOR).living()
+def _find(principal: Principal, conversation_id: uuid.UUID) -> Conversation | None:
+    rows = Conversation.objects.visible_to(principal).living()
     return rows.filter(id=conversation_id).first()
 
 
-def require_model(*, principal: Principal | None, model: str) -> str:
+def require_model(*, principal: Principal, model: str) -> str:
     """The LLM profile that ``model`` names. Raises NoSuchModel (404)."""
     name = model.removeprefix(PREFIX)
     if not model.startswith(PREFIX) or name not in llm_profiles.names(owner=owner_of(principal)):
@@ -77,7 +77,7 @@ def require_model(*, principal: Principal | None, model: str) -> str:
 
 def ask(
     *,
-    principal: Principal | None,
+    principal: Principal,
     profile: str,
     prompt: Prompt,
     conversation_id: uuid.UUID | None,
@@ -85,7 +85,6 @@ def ask(
 ) -> Asked:
     """Start a run that answers ``prompt``, in a known conversation or a new one. See ``answer``."""
     sdk.require()
-    principal = principal or OPERATOR
     row = _find(principal, conversation_id) if conversation_id else None
     if row is None:
         return Asked(_started(principal, profile, prompt, conversation_id, traces), (0, 0))

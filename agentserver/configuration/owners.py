@@ -11,13 +11,11 @@ from agentserver.configuration.models import Settings
 
 def owner_of(principal: Any) -> int | None:
     """The user whose rows ``principal`` sees; None for the operator."""
-    if principal is None or principal.operator:
-        return None
-    return principal.user_id
+    return None if principal.operator else principal.user_id
 
 
 def of_request(request: Any) -> int | None:
-    return owner_of(getattr(request, "principal", None))
+    return owner_of(request.principal)
 
 
 @contextmanager

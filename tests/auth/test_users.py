@@ -123,6 +123,8 @@ def test_one_queryset_says_what_is_visible(make_user, make_conversation):
         ("POST", "/api/cloud-proxy"),
         ("POST", "/api/init"),
         ("GET", "/api/workspaces"),
+        ("POST", "/api/skills/sync"),
+        ("POST", "/api/llm/subscription/openai/logout"),
         ("GET", "/api/what-comes-later"),
     ],
 )
@@ -132,13 +134,17 @@ async def test_what_all_share_is_for_operators(ask, keyed, make_token, method, p
     assert (response.status_code, response.json()["code"]) == (403, "forbidden")
 
 
-async def test_settings_and_profiles_are_each_users_own(ask, keyed, make_token):
+async def test_what_a_user_keeps_is_their_own(ask, keyed, make_token):
     """Rows of their owner, whom the services ask for; nothing here is shared."""
     user, token = await _of(make_token, "ann")
     for method, path in [
         ("PATCH", "/api/settings"),
         ("GET", "/api/settings/secrets/A"),
         ("POST", "/api/profiles/x"),
+        ("POST", "/api/skills/install"),
+        ("PATCH", "/api/plugins/installed/x"),
+        ("POST", "/api/mcp/oauth/start"),
+        ("POST", "/v1/chat/completions"),
     ]:
         response = await ask(method, path, headers=bearing(token))
         assert who(response) == {"operator": False, "user_id": user.pk}, path

@@ -23,15 +23,11 @@ TRACES = {
 }
 
 
-def _principal(request):
-    return getattr(request, "principal", None)
-
-
 class ModelsView(APIView):
     """GET: every saved LLM profile is a model."""
 
     def get(self, request):
-        names = facade.models(principal=_principal(request))
+        names = facade.models(principal=request.principal)
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "openhands"} for name in names]
         return Response({"object": "list", "data": data})
 
@@ -43,12 +39,11 @@ class Asking(APIView):
 
     def ask(self, request, model, messages):
         """Start the run that answers."""
-        principal = _principal(request)
-        profile = facade.require_model(principal=principal, model=model)
+        profile = facade.require_model(principal=request.principal, model=model)
         conversation_id = _conversation_id(request)
-        known = facade.is_known(principal=principal, conversation_id=conversation_id)
+        known = facade.is_known(principal=request.principal, conversation_id=conversation_id)
         return facade.ask(
-            principal=principal,
+            principal=request.principal,
             profile=profile,
             prompt=prompt_of(messages, continued=known),
             conversation_id=conversation_id,
