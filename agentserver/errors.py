@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from django.db import DataError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -115,6 +116,9 @@ def _texts(value: Any) -> Iterator[str]:
         yield from itertools.chain.from_iterable(map(_texts, value))
 
 
+CANNOT_BE_STORED = "A text is too long for its place, or has a character that cannot be stored."
+
+
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler: every error becomes JSON with ``detail``."""
     if isinstance(error, Problem):
@@ -126,6 +130,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, exceptions.APIException):
         body = {"detail": str(error.detail), "code": error.default_code}
         return Response(body, status=error.status_code, headers=_headers(error))
+    if isinstance(error, DataError):  # PostgreSQL refuses what SQLite would take, such as NUL
+        return answer(invalid(["body"], CANNOT_BE_STORED), context)
     if disk.is_full(error):
         logger.error("The disk is full: %s was refused", context["request"].path)
         return answer(NoSpace(), context)

@@ -129,10 +129,21 @@ def load_plugin(loaded: "Loaded", payload: Any, number: int) -> None:
     loaded.conversation.load_plugin(payload)
 
 
+NOT_SHORTENED = (
+    "The conversation is not shortened: there is too little in it, or the condenser's model did not answer."
+)
+
+
 @kind("condense")
 def condense(loaded: "Loaded", payload: Any, number: int) -> None:
+    from openhands.sdk.context.condenser.base import NoCondensationAvailableException
+
+    if not loaded.conversation.state.events:
+        raise Conflict(NOT_SHORTENED)  # the SDK stumbles over no events at all
     try:
         loaded.conversation.condense()
+    except NoCondensationAvailableException:
+        raise Conflict(NOT_SHORTENED) from None
     except ValueError as error:
         raise Conflict(str(error).split(".")[0] + ". Configure a condenser that handles requests.") from None
 

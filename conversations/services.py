@@ -297,11 +297,20 @@ def load_plugin(*, row: Conversation, plugin_ref: str) -> None:
 
 
 def condense(*, row: Conversation) -> None:
-    """Shorten what the model is told. Raises Conflict without a condenser that does so on request."""
+    """Shorten what the model is told.
+
+    Raises Conflict without a condenser that does so on request or with nothing to shorten, BadGateway
+    (502) if the condenser's model fails.
+    """
     condenser = orjson.loads(row.info)["agent"].get("condenser")
     if not condenser or condenser.get("kind") == "NoOpCondenser":
         raise Conflict("The agent has no condenser that could do this. Configure an LLMSummarizingCondenser.")
-    ask(row=row, kind="condense", payload=None)
+    try:
+        ask(row=row, kind="condense", payload=None)
+    except Problem:
+        raise
+    except Exception as error:
+        raise BadGateway(f"The condenser's model did not answer ({type(error).__name__}).") from None
 
 
 ASK_SECONDS = 120.0

@@ -8,7 +8,7 @@ from typing import Any
 from agentserver import sdk
 from agentserver.catalog import outside, places
 from agentserver.catalog.installing import PLUGINS, Installed, view
-from agentserver.errors import Problem
+from agentserver.errors import Problem, invalid
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +105,8 @@ def looked_at(*, wanted: Any) -> dict[str, Any]:
         )
     except PluginSourceError as error:
         raise CannotUse(error) from None
+    except (ValueError, OSError):
+        raise invalid(["body", "source"], "This can be neither an address nor a path.") from None
     return plugin.model_dump(mode="json")
 
 

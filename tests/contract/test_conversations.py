@@ -1073,6 +1073,11 @@ def test_condense_shortens_what_the_llm_is_told(talk, condensing):
     assert condensation["summary"] in str(told)
 
 
+@pytest.mark.beyond  # the SDK alone fails there
+def test_condense_with_nothing_to_shorten_is_refused_with_409(talk, condensing):
+    has_detail(talk(agent=condensing).post("condense"), 409)
+
+
 @pytest.mark.since_1_23
 def test_condense_without_a_condenser_is_refused_with_409(talk):
     has_detail(talk().post("condense"), 409)
