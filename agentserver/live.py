@@ -130,6 +130,13 @@ class Hub:
         self._schedule(self._end, group, code)
         self._send(group, {"type": "end", "code": code})
 
+    def reach(self, seconds: float) -> None:
+        """Ring where nobody listens. Raises what the channel layer raises, TimeoutError if it is silent."""
+        if self._layer is None or self._loop is None:
+            return
+        ringing = self._layer.group_send("hub.nobody", {"type": "ring"})
+        asyncio.run_coroutine_threadsafe(ringing, self._loop).result(seconds)
+
     def _pass_on(self, group: str, ring: Ring) -> None:
         activity.touch()  # what happens by itself is use of the server too
         if group in self._tails:

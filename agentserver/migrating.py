@@ -21,19 +21,20 @@ def migrate_if_needed() -> None:
         # Two servers that start on one directory take turns.
         with (conf.current().persistence_dir / "migrate.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if _missing():
+            if missing():
                 call_command("migrate", verbosity=0, interactive=False)
     finally:
         connection.close()
 
 
 def _require_migrated() -> None:
-    if _missing():
+    if missing():
         raise conf.ConfigurationError(
             "The tables of the database are not those of this version. Run: python manage.py migrate"
         )
 
 
-def _missing() -> bool:
+def missing() -> bool:
+    """Whether tables have yet to be made or changed."""
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -1,6 +1,7 @@
 """`manage.py serve`: listen at once, import Django behind it, then hand over. One process, foreground."""
 
 import argparse
+import contextlib
 import os
 import sys
 import threading
@@ -77,15 +78,16 @@ def _refuse_strangers(host: str, insecure: bool) -> None:
 
 def _greet(host: str, port: int) -> None:
     address = f"http://{'127.0.0.1' if host in LOCAL else host}:{port}"
-    sys.stdout.write(
-        f"Agent server on {address}\n"
-        f"  dashboard   {address}/\n"
-        f"  admin       {address}/admin/\n"
-        f"  API         {address}/docs\n"
-        f"  data        {conf.current().persistence_dir}\n"
-        "Stop it with Ctrl-C.\n"
-    )
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):  # a log on a full disk keeps nobody from serving
+        sys.stdout.write(
+            f"Agent server on {address}\n"
+            f"  dashboard   {address}/\n"
+            f"  admin       {address}/admin/\n"
+            f"  API         {address}/docs\n"
+            f"  data        {conf.current().persistence_dir}\n"
+            "Stop it with Ctrl-C.\n"
+        )
+        sys.stdout.flush()
 
 
 class Server(uvicorn.Server):

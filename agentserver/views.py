@@ -6,13 +6,13 @@ import time
 from importlib import metadata
 from typing import Any
 
-from django.db import DatabaseError, connection
 from django.http import HttpResponseRedirect
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agentserver import activity, conf, lifespan, sdk
+from agentserver import activity, api, conf, lifespan, sdk
 from agentserver.front import prefix
+from agentserver.observability import health
 
 PROTOCOL_VERSION = "1.58.2"
 """What clients compare with their own needs: they refuse what is not x.y.z and at least 1.28.0."""
@@ -29,33 +29,32 @@ class HealthView(APIView):
     """GET: 200 once all of the server is there; clients wait for it before they use the server."""
 
     def get(self, request):
-        missing = _missing()
-        return _starting(missing) if missing else Response({"status": "ok"})
+        missing = lifespan.waiting_for() + ([] if sdk.ready() else ["agent SDK"])
+        if missing:
+            return _not_ready("initializing", f"Waiting for: {', '.join(missing)}")
+        return Response({"status": "ok"})
 
 
 class ReadyView(APIView):
-    """GET: 200 when conversations can run, else 503 with what is missing."""
+    """GET: 200 when conversations can run, else 503 with what is missing.
+
+    ``?verbose=true``, and any 503, tells each part's state and how many milliseconds it took to ask.
+    """
 
     def get(self, request):
-        missing = _missing()
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT 1")
-        except DatabaseError:
-            missing.append("database")
-        return _starting(missing) if missing else Response({"status": "ready"})
+        parts = health.parts()
+        shown = [part.shown() for part in parts]
+        unwell = [part for part in parts if not part.ok]
+        if not unwell:
+            more = {"parts": shown} if api.flag(request, "verbose") else {}
+            return Response({"status": "ready"} | more)
+        starting = unwell[0].name == "runner"
+        sentence = " ".join(part.detail for part in unwell)
+        return _not_ready("initializing" if starting else "unavailable", sentence, parts=shown)
 
 
-def _missing() -> list[str]:
-    missing = lifespan.waiting_for()
-    if not sdk.ready():
-        missing.append("agent SDK" if sdk.failure() is None else "agent SDK (its import failed, see the log)")
-    return missing
-
-
-def _starting(missing: list[str]) -> Response:
-    body = {"status": "initializing", "message": f"Waiting for: {', '.join(missing)}"}
-    response = Response(body, status=503)
+def _not_ready(status: str, sentence: str, **more: Any) -> Response:
+    response = Response({"status": status, "message": sentence, **more}, status=503)
     response._has_been_logged = True  # Django would log an error for every poll
     return response
 

@@ -16,6 +16,7 @@ import termios
 import threading
 from concurrent.futures import Future
 
+from agentserver.causes import is_database_trouble
 from agentserver.observability import metrics
 from bashevents import journal, processes
 from bashevents.journal import Chunk, Order
@@ -34,7 +35,9 @@ UNWRITTEN = 8 * 1024 * 1024
 """Characters that wait to be written, above which nothing more is read: the program waits."""
 LONGEST_SECONDS = 10 * 365 * 86_400
 WRITE_PAUSES = (0.5, 2, 8)
-"""Seconds between tries when rows cannot be written."""
+"""Seconds between tries when rows cannot be written, for a reason that may be theirs."""
+TROUBLE_PAUSE = 1.0
+"""The same while the disk is full or the database away: these tries do not end."""
 
 
 class Execution:
@@ -214,17 +217,24 @@ class Execution:
         self._writing = None
 
     async def _append(self, chunks: list[Chunk]) -> None:
-        for pause in (*WRITE_PAUSES, None):
+        pauses = iter(WRITE_PAUSES)
+        while True:
             try:
                 # The result is handed over where the commit happens: one change of threads less.
                 after = self.result.written if chunks[-1].exit_code is not None else None
                 future: Future = journal.append_outputs(self.order, chunks, after=after)
                 await asyncio.wrap_future(future)
                 return
-            except Exception:
+            except Exception as error:
+                if is_database_trouble(error):
+                    # It waits for space or for the database, and the program for it (``UNWRITTEN``).
+                    logger.error("Output of bash command %s waits: %s", self.order.id, error)  # noqa: TRY400
+                    await asyncio.sleep(TROUBLE_PAUSE)
+                    continue
                 logger.exception("Output of bash command %s is not written", self.order.id)
-                if pause is not None:
-                    await asyncio.sleep(pause)
+                if (pause := next(pauses, None)) is None:
+                    return
+                await asyncio.sleep(pause)
 
     async def _conclude(self, exit_code: int) -> None:
         if self._timer is not None:

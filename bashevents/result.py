@@ -6,6 +6,7 @@ than one chunk is spooled to an unnamed temporary file: memory stays bounded whi
 
 import contextlib
 import datetime
+import logging
 import tempfile
 import uuid
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ import orjson
 
 from bashevents.journal import Chunk
 from bashevents.serializers import new_id, output_payload
+
+logger = logging.getLogger(__name__)
 
 IN_MEMORY = 4 * 1024 * 1024
 """Bytes of a stream kept in memory; beyond, in the file."""
@@ -64,7 +67,11 @@ class Result:
     def _spool(self, chunk: Chunk) -> None:
         self._spools = self._spools or (Spool(), Spool())
         for spool, text in zip(self._spools, (chunk.stdout, chunk.stderr), strict=True):
-            spool.add(text)
+            try:
+                spool.add(text)
+            except OSError as error:  # no space for the file: the rows have it all
+                self._joined = False
+                logger.error("The answer of bash command %s is cut short: %s", self._command_id, error)  # noqa: TRY400
 
     def written(self, payload: str) -> None:
         """The last chunk is committed, as ``payload``."""

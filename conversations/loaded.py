@@ -6,18 +6,20 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from openhands.sdk.event import ConversationStateUpdateEvent, InterruptEvent
 
 from agentserver import live, threads, writer
+from agentserver.causes import causes, is_database_trouble
 from agentserver.observability import logs
 from conversations import accounts, commands, intents, processes, subagents, titles
 from conversations.lanes import Lane, Lanes
 from conversations.models import Command, Conversation, Status
 from conversations.sdkconversation import RunnerConversation
+from conversations.shown import Shown
 from conversations.store import DatabaseFileStore, Fenced
 
 logger = logging.getLogger(__name__)
@@ -54,49 +56,22 @@ class Loaded:
         # Serialises the carrying out of commands.
         self._hand = threading.Lock()
         self._delivered_intent = 0
-        self._held_status: ConversationStateUpdateEvent | None = None
-        self._told_status = ""
         self.wants_title = False
         self.family = subagents.Family()
         self.goal: Any = None  # the GoalStatus that is pursued
         self.judging: Future[Any] | None = None
         self.closed = False
-        self._connect()
-
-    def _connect(self) -> None:
-        state = self.conversation.state
-        self._told_status = state.execution_status.value
-        self.conversation.before_step = self._before_step
-        self.store.shown_status = self._shown_status
-        state.set_on_state_change(cast("Any", self._state_changed))
-        self.watch_stats()
+        # Told when rows could not be written: what is in memory may be ahead of them.
+        self.on_trouble: Callable[[uuid.UUID, BaseException], None] = lambda *_: None
+        self._shown = Shown(conversation, lambda: self.running)
+        conversation.before_step = self._before_step
+        store.shown_status = self._shown.status
 
     # What is shown
 
-    def _shown_status(self, saved: str) -> str:
-        """The row's status for a saved state: a run is over only when nothing of it can happen."""
-        return Status.RUNNING if self.running else saved
-
-    def _state_changed(self, event: ConversationStateUpdateEvent) -> None:
-        """The SDK's callback for a changed field: record it; hold the end of a run back."""
-        if event.key == "execution_status":
-            value = getattr(event.value, "value", event.value)
-            if self.running and value != Status.RUNNING:
-                self._held_status = event
-                return
-            self._held_status = None
-            if value == self._told_status:
-                return
-            self._told_status = value
-        self.conversation.emit(event)
-
     def watch_stats(self) -> None:
-        for llm in self.conversation.agent.get_all_llms():
-            llm.telemetry.set_stats_update_callback(self._tell_stats)
-
-    def _tell_stats(self) -> None:
-        stats = self.conversation.state.stats
-        self.conversation.emit(ConversationStateUpdateEvent(key="stats", value=stats))
+        """Plugins and switches bring other models, whose statistics are told as well."""
+        self._shown.watch_stats()
 
     def tell_full_state(self) -> None:
         live.transient(self.store.group, {"type": "full_state"})
@@ -126,6 +101,10 @@ class Loaded:
             commands.resolve(command.number, error=error)
             raise
         except Exception as error:
+            if is_database_trouble(error):
+                self.on_trouble(self.id, error)
+                commands.resolve(command.number, None)  # it is stored: it will be carried out
+                raise
             logger.warning("Command %s of %s failed: %s", command.kind, self.id, type(error).__name__)
             writer.current().call(lambda: self._drop(command))
             commands.resolve(command.number, error=error)
@@ -179,9 +158,9 @@ class Loaded:
                 if not await asyncio.to_thread(self._wrap_up, taken):
                     break
         except Exception as error:
-            if not isinstance(error, (Fenced, LookupError)):
+            if not isinstance(error, (Fenced, LookupError)) and not is_database_trouble(error):
                 logger.exception("The run of %s broke off", self.id)
-            await asyncio.to_thread(self._give_up)
+            await asyncio.to_thread(self._give_up, error)
         finally:
             self._lanes.release(lane)
 
@@ -197,8 +176,10 @@ class Loaded:
             if not self._task.cancelled() and (error := self._task.exception()):
                 # Recorded by the SDK as an event; Fenced is not, and ends the run.
                 logger.info("The run of %s ended with %s", self.id, type(error).__name__)
-                if isinstance(error, Fenced) or isinstance(error.__cause__, Fenced):
+                if any(isinstance(cause, Fenced) for cause in causes(error)):
                     raise Fenced(str(error))
+                if is_database_trouble(error):
+                    raise error
         finally:
             with self._mutex:
                 self._task = None
@@ -294,7 +275,7 @@ class Loaded:
         Returns the number of the next run if unseen input asks for one, else 0.
         """
         asked = Conversation.objects.filter(id=self.id, intent__isnull=False).exists()
-        news = [event for event in (self._take_held_status(), None if asked else self._goal_news()) if event]
+        news = [event for event in (self._shown.take_held(), None if asked else self._goal_news()) if event]
 
         def settle() -> int:
             return intents.settle(self.id, self.store.epoch, status)
@@ -314,29 +295,27 @@ class Loaded:
 
         return goals.ended(self)
 
-    def _take_held_status(self) -> ConversationStateUpdateEvent | None:
-        event, self._held_status = self._held_status, None
-        if event is None:
-            return None
-        value = getattr(event.value, "value", event.value)
-        if value == self._told_status:
-            return None
-        self._told_status = value
-        return event
-
-    def _give_up(self) -> None:
-        """The run broke off: show an error if the row is still ours."""
-        with contextlib.suppress(Exception):
-            self._set_status(Status.ERROR)
-            if (event := self._take_held_status()) is not None:
-                self.conversation.emit(event)
-            rows = Conversation.objects.filter(id=self.id, run_epoch=self.store.epoch, status=Status.RUNNING)
-            writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
+    def _give_up(self, error: Exception) -> None:
+        """The run broke off: show an error if the row is still ours, and can be written."""
+        try:
+            if not is_database_trouble(error):
+                self._show_error()
+        except Exception as trouble:
+            error = trouble
+        if is_database_trouble(error):
+            self.on_trouble(self.id, error)
         with self._mutex:
             self._rest()
             ended = self._run_number
             self._account.end(ended, Status.ERROR)
         self._resolve_end(ended)
+
+    def _show_error(self) -> None:
+        self._set_status(Status.ERROR)
+        if (event := self._shown.take_held()) is not None:
+            self.conversation.emit(event)
+        rows = Conversation.objects.filter(id=self.id, run_epoch=self.store.epoch, status=Status.RUNNING)
+        writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
 
     def _resolve_end(self, number: int) -> None:
         end = self._ends.pop(number, None)

@@ -2,11 +2,15 @@
 
 import asyncio
 import logging
-import uuid
+from typing import TYPE_CHECKING
 
 from agentserver import conf, lifespan, sdk, threads, writer
+from agentserver.observability import reserve
 from conversations import intents, tmux
 from conversations.models import Conversation, Status
+
+if TYPE_CHECKING:
+    from conversations.loaded import Loaded
 
 logger = logging.getLogger(__name__)
 
@@ -20,9 +24,11 @@ def recover() -> None:
     For the one process on its database: any row that says running is stale. Worker thread.
     """
     sdk.load()
+    from conversations import runner
+
     for conversation_id in Conversation.objects.running().values_list("id", flat=True):
         try:
-            _bring_to_rest(conversation_id)
+            bring_to_rest(runner.current().get(conversation_id), CRASHED)
         except Exception:
             logger.exception("Conversation %s could not be recovered", conversation_id)
             rows = Conversation.objects.filter(id=conversation_id)
@@ -36,20 +42,26 @@ def recover() -> None:
         dispatch.deliver(conversation_id)
 
 
-def _bring_to_rest(conversation_id: uuid.UUID) -> None:
-    from conversations import goals, runner
+def bring_to_rest(loaded: "Loaded", cut_off_call: str, said: str = "", claimed: int = 0) -> None:
+    """Bring the rows of a conversation that was just loaded from them to rest. Worker thread.
 
-    loaded = runner.current().get(conversation_id)
+    ``said``: what clients are told about how the run ended. ``claimed``: a run that is about to
+    begin, whose status stays.
+    """
+    from conversations import goals
+
     state = loaded.conversation.state
     cut_off = state.execution_status.value == Status.RUNNING
     if state.execution_status.value != Status.WAITING:  # there, calls without a result are as they should be
-        loaded.conversation.answer_orphans(CRASHED)
+        loaded.conversation.answer_orphans(cut_off_call)
     resume = cut_off and conf.current().crash_recovery == "resume"
+    if cut_off and said and not resume:
+        loaded.conversation.emit_error("StorageError", said)
     if cut_off:
         loaded.force_status(Status.IDLE if resume else Status.ERROR)
     goals.interrupted_by_crash(loaded)
     status = state.execution_status.value
-    rows = Conversation.objects.filter(id=conversation_id)
+    rows = Conversation.objects.filter(id=loaded.id).exclude(run_number=claimed)
     writer.current().call(lambda: rows.update(status=status, **({"intent": 0} if resume else {})))
 
 
@@ -63,15 +75,18 @@ async def keep_house() -> None:
         beats += 1
         here = runner.current()
         await threads.run_in(threads.waiting(), here.abandon_hung, configuration.wrap_up_seconds)
+        await threads.run_in(threads.waiting(), here.mending.go_on)
         if beats % IDLE_CHECK_SECONDS == 0:
             seconds = configuration.conversation_idle_ttl_seconds
             await threads.run_in(threads.waiting(), here.unload_idle, seconds)
+            await threads.run_in(threads.waiting(), reserve.keep)
 
 
 async def start() -> None:
     await threads.run_in(threads.waiting(), tmux.reap)
     tmux.use_private_directory()
     await threads.run_in(threads.waiting(), recover)
+    await threads.run_in(threads.waiting(), reserve.keep)
     lifespan.watch(asyncio.create_task(keep_house(), name="keep-house"))
 
 

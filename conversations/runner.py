@@ -14,9 +14,10 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from django.utils import timezone
 
 from agentserver import threads, writer
+from agentserver.causes import is_database_trouble
 from agentserver.errors import NotFound
 from agentserver.observability import metrics
-from conversations import building, goals, intents, lanes, subagents  # noqa: F401  (goals registers its command)
+from conversations import building, goals, intents, lanes, mending, subagents  # noqa: F401  (goals registers its command)
 from conversations.lanes import Lane
 from conversations.loaded import Loaded
 from conversations.models import Conversation, Status
@@ -38,6 +39,7 @@ class Runner:
         self._loading: dict[uuid.UUID, threading.Lock] = {}
         self._lock = threading.Lock()
         self.closing = False
+        self.mending = mending.Mending(self.consider)
 
     # In and out of memory
 
@@ -45,37 +47,57 @@ class Runner:
         """Conversations in memory."""
         return len(self._loaded)
 
-    def get(self, conversation_id: uuid.UUID) -> Loaded:
-        """The loaded conversation; loads it if needed. Raises NotFound."""
-        loaded = self._loaded.get(conversation_id)
-        if loaded is not None and not loaded.closed:
+    def get(self, conversation_id: uuid.UUID, claimed: int = 0) -> Loaded:
+        """The loaded conversation; loads it if needed, anew if it is broken. Raises NotFound.
+
+        ``claimed``: the number of a run that the caller has claimed and is about to begin.
+        """
+        loaded = self._usable(conversation_id)
+        if loaded is not None:
             return loaded
         with self._lock:
             lock = self._loading.setdefault(conversation_id, threading.Lock())
         with lock:
-            loaded = self._loaded.get(conversation_id)
-            if loaded is None or loaded.closed:
-                loaded = self._load(conversation_id)
+            loaded = self._usable(conversation_id) or self._load(conversation_id, claimed)
         with self._lock:
             self._loading.pop(conversation_id, None)
         return loaded
 
+    def _usable(self, conversation_id: uuid.UUID) -> Loaded | None:
+        loaded = self._loaded.get(conversation_id)
+        if loaded is None or loaded.closed:
+            return None
+        # A run under which the rows broke is about to notice by itself.
+        return loaded if loaded.running or not self.mending.is_broken(loaded.id) else None
+
     def adopt(self, loaded: Loaded) -> None:
         """Keep a conversation that was just created."""
+        loaded.on_trouble = self.mending.add
         self._loaded[loaded.id] = loaded
         if len(self._loaded) > LOADED + self.lanes.limit:
             threads.waiting().submit(self.unload_idle, 0, LOADED)
 
-    def _load(self, conversation_id: uuid.UUID) -> Loaded:
+    def _load(self, conversation_id: uuid.UUID, claimed: int) -> Loaded:
         row = writer.current().call(lambda: _claimed(conversation_id))
         loaded = building.load(row, self.lanes)
+        try:
+            self.mending.mend(loaded, claimed)
+        except BaseException:
+            loaded.close()
+            raise
+        given_up = self._loaded.get(conversation_id)
         self.adopt(loaded)
+        if given_up is not None:
+            given_up.close()
         return loaded
 
     def unload_idle(self, idle_seconds: float, keep: int = 0) -> None:
         """Close what has not been used for ``idle_seconds``, the longest unused first."""
         now = time.monotonic()
-        idle = sorted((c for c in list(self._loaded.values()) if not c.running), key=lambda c: c.used_at)
+        resting = (
+            c for c in list(self._loaded.values()) if not c.running and not self.mending.is_broken(c.id)
+        )
+        idle = sorted(resting, key=lambda c: c.used_at)
         for loaded in idle[: max(0, len(idle) - keep)]:
             if now - loaded.used_at >= idle_seconds:
                 self._unload(loaded)
@@ -91,10 +113,13 @@ class Runner:
     def start(self, conversation_id: uuid.UUID, number: int, lane: Lane | None) -> None:
         """Begin the claimed run ``number``, in ``lane`` or in the next that is free."""
         try:
-            loaded = self.get(conversation_id)
-        except BaseException:
+            loaded = self.get(conversation_id, number)
+        except BaseException as error:
             if lane is not None:
                 self.lanes.release(lane)
+            if is_database_trouble(error):
+                self.mending.add(conversation_id, error)
+                raise
             rows = Conversation.objects.running().filter(id=conversation_id)
             writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
             raise

@@ -8,6 +8,7 @@ from openhands.sdk.conversation.impl.local_conversation import LocalConversation
 from openhands.sdk.conversation.state import ConversationState
 from openhands.sdk.conversation.title_utils import extract_first_user_message, generate_title_from_message
 from openhands.sdk.event import AgentErrorEvent
+from openhands.sdk.event.conversation_error import ConversationErrorEvent
 
 TAIL = 200
 """Events at the end of the branch among which calls without a result are looked for."""
@@ -51,6 +52,10 @@ class RunnerConversation(LocalConversation):
         return generate_title_from_message(
             message, llm or self.agent.llm, max_length, call_context=self._llm_call_context, prompt=prompt
         )
+
+    def emit_error(self, code: str, detail: str) -> None:
+        """Record that something around the agent failed: clients show it."""
+        self.emit(ConversationErrorEvent(source="environment", code=code, detail=detail))
 
     def keep_open_calls(self) -> None:
         """After loading: let the view have tool calls that have no result yet.

@@ -2,9 +2,9 @@
 
 import errno
 import shutil
-from collections.abc import Iterator
 
 from agentserver import conf
+from agentserver.causes import causes
 from agentserver.observability import metrics
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
@@ -26,7 +26,7 @@ def free_bytes() -> int:
 
 def is_full(error: BaseException) -> bool:
     """Whether ``error``, or what caused it, is that there is no space left."""
-    return any(_says_full(one) for one in _chain(error))
+    return any(_says_full(one) for one in causes(error))
 
 
 def _says_full(error: BaseException) -> bool:
@@ -36,15 +36,6 @@ def _says_full(error: BaseException) -> bool:
         return True
     text = str(error)
     return _SQLITE_FULL in text or (_SQLITE_IO in text and free_bytes() < LEFT)
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        following = following.__cause__ or following.__context__
 
 
 metrics.DISK_FREE.set_function(free_bytes)

@@ -14,6 +14,9 @@ import structlog
 from agentserver import conf
 from agentserver.observability.masking import masked_deeply
 
+EXTRA = {"milliseconds", "status", "conversation_id", "webhook"}
+"""What a record may carry beside its text; libraries put objects of their own there."""
+
 
 def configuration(settings: conf.Configuration) -> dict[str, Any]:
     """What Django's LOGGING is to be."""
@@ -53,7 +56,7 @@ def formatter(form: str) -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             structlog.contextvars.merge_contextvars,
-            structlog.stdlib.ExtraAdder(),
+            structlog.stdlib.ExtraAdder(EXTRA),
             structlog.stdlib.add_log_level,
             structlog.stdlib.add_logger_name,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -79,7 +82,8 @@ def bind(**ids: str | uuid.UUID) -> None:
 def reclaim() -> None:
     """Undo what libraries did to loggers while they were imported: all goes through our handler."""
     logging.captureWarnings(True)
-    for logger in list(logging.root.manager.loggerDict.values()):
-        if isinstance(logger, logging.Logger):
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        # The server keeps its own access log quiet by the same means.
+        if isinstance(logger, logging.Logger) and not name.startswith("uvicorn"):
             logger.handlers.clear()
             logger.propagate = True

@@ -101,4 +101,5 @@ def test_levels_hold_for_single_loggers_and_the_sdk_does_not_take_over(tmp_path)
 
     assert "Agent SDK loaded" not in text
     assert "GET /alive 200" in text
+    assert "uvicorn.access" not in text
     assert not [line for line in text.splitlines() if line.startswith("{")]

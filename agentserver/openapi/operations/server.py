@@ -9,7 +9,7 @@ OPERATIONS = (
     op("GET", "/server_info", answer="ServerInfo"),
     op("GET", "/alive", answer="Status"),
     op("GET", "/health", answer="Status", errors=(503,)),
-    op("GET", "/ready", answer="Status", errors=(503,)),
+    op("GET", "/ready", answer="Status", query="verbose:bool", errors=(503,)),
     op("GET", "/metrics", answer={"type": "string"}, shapes=("text/plain",)),
     op("POST", "/api/auth/workspace-session", ok=204),
     op("DELETE", "/api/auth/workspace-session", ok=204),
