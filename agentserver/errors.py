@@ -59,6 +59,11 @@ class BadGateway(Problem):
     sentence = "A service this server depends on did not answer."
 
 
+class GatewayTimeout(Problem):
+    status_code, code = 504, "upstream_timeout"
+    sentence = "A service this server depends on did not answer in time. Try again later."
+
+
 class Unavailable(Problem):
     status_code, code = 503, "unavailable"
     sentence = "The server is starting. Try again in some seconds."

@@ -12,7 +12,7 @@ import httpx
 from pydantic import BaseModel, Field
 
 from agentserver import conf
-from agentserver.errors import Problem, invalid
+from agentserver.errors import BadGateway, GatewayTimeout, Problem, invalid
 
 LARGEST_ANSWER_BYTES = 32 * conf.MIB
 _NOT_FORWARDED = {
@@ -38,13 +38,11 @@ class NotAllowed(Problem):
     sentence = "This host is not one the server may call. Add its origin as OH_CLOUD_PROXY_ORIGINS_0."
 
 
-class Unreachable(Problem):
-    status_code, code = 502, "upstream"
-    sentence = "The cloud API could not be reached or did not answer as it should."
+class Unreachable(BadGateway):
+    code, sentence = "upstream", "The cloud API could not be reached or did not answer as it should."
 
 
-class TookTooLong(Problem):
-    status_code, code = 504, "upstream_timeout"
+class TookTooLong(GatewayTimeout):
     sentence = "The cloud API did not answer in time."
 
 
@@ -74,9 +72,10 @@ def address_of(host: str, path: str) -> httpx.URL:
         raise invalid(["body", "path"], "The path must begin with one slash.", "path")
     try:
         url = _base(host).copy_with(raw_path=path.partition("#")[0].encode())
-    except (httpx.InvalidURL, ValueError, UnicodeError):
+        allowed = not url.userinfo and _origin(url) in _allowed()
+    except (httpx.InvalidURL, ValueError):  # also from reading a host that claims to be punycode
         raise NotAllowed() from None
-    if url.userinfo or _origin(url) not in _allowed():
+    if not allowed:
         raise NotAllowed()
     return url
 

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from agentserver.errors import Problem
+from agentserver.errors import GatewayTimeout
 
 
-class TooSlow(Problem):
-    status_code, code = 504, "upstream_timeout"
+class TooSlow(GatewayTimeout):
     sentence = "What lies outside this server did not answer in time. Try again later."
 
 

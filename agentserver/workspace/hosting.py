@@ -8,16 +8,15 @@ import httpx
 
 from agentserver import sdk
 from agentserver.configuration import user_secrets
-from agentserver.errors import Problem, invalid
+from agentserver.errors import BadGateway, Problem, invalid
 
 TIMEOUT_SECONDS = 15
 PROVIDERS = {"github", "gitlab", "bitbucket", "azure_devops"}
 _ALSO = {"github": ("GITHUB_TOKEN", "GH_TOKEN"), "gitlab": ("GITLAB_TOKEN",)}
 
 
-class Unreachable(Problem):
-    status_code, code = 502, "hosting_unreachable"
-    sentence = "The hosting service does not answer. Try again later."
+class Unreachable(BadGateway):
+    code, sentence = "hosting_unreachable", "The hosting service does not answer. Try again later."
 
 
 class Refused(Problem):

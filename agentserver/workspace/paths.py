@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator
 from pathlib import Path
 
-from agentserver.errors import NotFound, Problem
+from agentserver.errors import NoSpace, NotFound, Problem
 
 LONGEST_NAME, LONGEST_PATH = 255, 4095
 """What Linux allows, in bytes."""
@@ -36,11 +36,6 @@ class Outside(Problem):
 class Forbidden(Problem):
     status_code, code = 403, "forbidden"
     sentence = "The server has no permission for that path."
-
-
-class NoSpace(Problem):
-    status_code, code = 507, "no_space"
-    sentence = "The server has no space left on its disk."
 
 
 class Missing(NotFound):

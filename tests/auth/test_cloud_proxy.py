@@ -14,6 +14,7 @@ class _Cloud(BaseHTTPRequestHandler):
     """Answers with what it was asked; /redirect leads elsewhere, /slow takes its time."""
 
     def do_GET(self):
+        self.server.seen.append((self.command, self.path, dict(self.headers)))
         if self.path == "/slow":
             self.server.released.wait(20)
         self.send_response(302 if self.path == "/redirect" else 418 if self.path == "/teapot" else 200)
@@ -21,7 +22,6 @@ class _Cloud(BaseHTTPRequestHandler):
             self.send_header("Location", "/elsewhere")
         self.send_header("Content-Type", "application/json")
         self.end_headers()
-        self.server.seen.append((self.command, self.path, dict(self.headers)))
         self.wfile.write(b'{"from": "cloud"}')
 
     do_POST = do_GET  # noqa: N815 (the base class finds it by this name)
@@ -131,6 +131,13 @@ def test_no_path_leads_to_another_host(configure, path):
     configure(cloud_proxy_origins=["https://cloud.example"])
     with pytest.raises(Invalid):
         cloud_proxy.address_of("cloud.example", path)
+
+
+@pytest.mark.parametrize("host", ["xn--a", "xn--a.example", "http://xn--0.example"])
+def test_a_host_that_only_claims_to_be_punycode_is_not_called(configure, host):
+    configure(cloud_proxy_origins=["https://cloud.example"])
+    with pytest.raises(NotAllowed):
+        cloud_proxy.address_of(host, "/x")
 
 
 @pytest.mark.parametrize("path", ["/@evil.example/", "/x?u=//evil@evil", "/../../x", "/%0d%0ax", "/x#@evil"])

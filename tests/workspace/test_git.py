@@ -161,7 +161,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(make_repository, monkey
 
     pid = (tmp_path / "pid").read_text().strip()
     state = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, text=True).stdout.strip()
-    assert state in ("", "Z", "Z+")
+    assert state[:1] in ("", "Z")
 
 
 @pytest.mark.parametrize("ref", ["--all", "nul\0", "", "main..main", "@{upstream}", "a b"])

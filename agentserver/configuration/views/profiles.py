@@ -1,4 +1,6 @@
-"""/api/profiles, /api/agent-profiles, /api/meta-profiles."""
+"""/api/profiles, /api/agent-profiles, /api/meta-profiles: what is done by name to each kind."""
+
+from typing import Any, ClassVar
 
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -26,15 +28,55 @@ def _done(name, message, **more):
     return {"name": name, "message": message, **more}
 
 
-class LLMProfilesView(APIView):
-    """GET: the saved language models."""
+class Kept(APIView):
+    """``kind``: the module that keeps this kind of profile."""
+
+    kind: ClassVar[Any]
+
+
+class Listing(Kept):
+    """GET: all of them."""
 
     def get(self, request):
-        return Response(llm_profiles.listed(owner=of_request(request)))
+        return Response(self.kind.listed(owner=of_request(request)))
 
 
-class LLMProfileView(APIView):
+class One(Kept):
     """GET, POST (create or replace) and DELETE one."""
+
+    def get(self, request, name):
+        return Response(self.kind.detail(owner=of_request(request), name=names.profile(name)))
+
+    def post(self, request, name):
+        name = names.profile(name)
+        self.kind.save(owner=of_request(request), name=name, data=object_of(request))
+        return Response(_done(name, "Saved."), status=201)
+
+    def delete(self, request, name):
+        name = names.profile(name)
+        self.kind.delete(owner=of_request(request), name=name)
+        return Response(_done(name, "Deleted."))
+
+
+class Renaming(Kept):
+    """POST {new_name}: what refers to it follows."""
+
+    def post(self, request, name):
+        new_name = names.profile(parse(request, RenameBody).new_name, "new_name")
+        self.kind.rename(owner=of_request(request), name=names.profile(name), new_name=new_name)
+        return Response(_done(new_name, "Renamed."))
+
+
+class LLMProfilesView(Listing):
+    """GET: the saved language models."""
+
+    kind = llm_profiles
+
+
+class LLMProfileView(One):
+    """GET, POST (create or replace) and DELETE one. GET shows its keys as X-Expose-Secrets says."""
+
+    kind = llm_profiles
 
     def get(self, request, name):
         expose = documents.exposure(request.headers.get("X-Expose-Secrets"))
@@ -46,26 +88,15 @@ class LLMProfileView(APIView):
         name = names.profile(name)
         body = parse(request, SaveProfileBody)
         llm_profiles.save(
-            owner=of_request(request),
-            name=name,
-            llm=body.llm,
-            include_secrets=body.include_secrets,
+            owner=of_request(request), name=name, llm=body.llm, include_secrets=body.include_secrets
         )
         return Response(_done(name, "Saved."), status=201)
 
-    def delete(self, request, name):
-        name = names.profile(name)
-        llm_profiles.delete(owner=of_request(request), name=name)
-        return Response(_done(name, "Deleted."))
 
+class RenameLLMProfileView(Renaming):
+    """POST {new_name}: what refers to it follows."""
 
-class RenameLLMProfileView(APIView):
-    """POST {new_name}."""
-
-    def post(self, request, name):
-        new_name = names.profile(parse(request, RenameBody).new_name, "new_name")
-        llm_profiles.rename(owner=of_request(request), name=names.profile(name), new_name=new_name)
-        return Response(_done(new_name, "Renamed."))
+    kind = llm_profiles
 
 
 class ActivateLLMProfileView(APIView):
@@ -84,46 +115,26 @@ class ValidateLLMProfileView(APIView):
 
     def post(self, request, name):
         names.profile(name)
-        return Response(
-            trial.tried(
-                owner=of_request(request),
-                name=name,
-                llm=parse(request, SaveProfileBody).llm,
-            )
-        )
+        llm = parse(request, SaveProfileBody).llm
+        return Response(trial.tried(owner=of_request(request), name=name, llm=llm))
 
 
-class AgentProfilesView(APIView):
+class AgentProfilesView(Listing):
     """GET: the saved agents; one of them is always active."""
 
-    def get(self, request):
-        return Response(agent_profiles.listed(owner=of_request(request)))
+    kind = agent_profiles
 
 
-class AgentProfileView(APIView):
+class AgentProfileView(One):
     """GET, POST (create or replace) and DELETE one, by name."""
 
-    def get(self, request, name):
-        return Response(agent_profiles.detail(owner=of_request(request), name=names.profile(name)))
-
-    def post(self, request, name):
-        name = names.profile(name)
-        agent_profiles.save(owner=of_request(request), name=name, data=object_of(request))
-        return Response(_done(name, "Saved."), status=201)
-
-    def delete(self, request, name):
-        name = names.profile(name)
-        agent_profiles.delete(owner=of_request(request), name=name)
-        return Response(_done(name, "Deleted."))
+    kind = agent_profiles
 
 
-class RenameAgentProfileView(APIView):
-    """POST {new_name}."""
+class RenameAgentProfileView(Renaming):
+    """POST {new_name}: its id stays."""
 
-    def post(self, request, name):
-        new_name = names.profile(parse(request, RenameBody).new_name, "new_name")
-        agent_profiles.rename(owner=of_request(request), name=names.profile(name), new_name=new_name)
-        return Response(_done(new_name, "Renamed."))
+    kind = agent_profiles
 
 
 class ActivateAgentProfileView(APIView):
@@ -145,28 +156,16 @@ class MaterializeAgentProfileView(APIView):
         return Response(launch.preview(owner=of_request(request), name=name, draft=draft))
 
 
-class MetaProfilesView(APIView):
+class MetaProfilesView(Listing):
     """GET: the saved rules for choosing a model."""
 
-    def get(self, request):
-        return Response(meta_profiles.listed(owner=of_request(request)))
+    kind = meta_profiles
 
 
-class MetaProfileView(APIView):
+class MetaProfileView(One):
     """GET, POST (create or replace) and DELETE one."""
 
-    def get(self, request, name):
-        return Response(meta_profiles.detail(owner=of_request(request), name=names.profile(name)))
-
-    def post(self, request, name):
-        name = names.profile(name)
-        meta_profiles.save(owner=of_request(request), name=name, data=object_of(request))
-        return Response(_done(name, "Saved."), status=201)
-
-    def delete(self, request, name):
-        name = names.profile(name)
-        meta_profiles.delete(owner=of_request(request), name=name)
-        return Response(_done(name, "Deleted."))
+    kind = meta_profiles
 
 
 class ActivateMetaProfileView(APIView):
