@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agentserver.dashboard.views import conversations, starting, tokens
+from agentserver.dashboard.views import conversations, shell, starting, tokens
 
 app_name = "dashboard"
 ONE = "conversations/<uuid:conversation_id>"
@@ -13,6 +13,9 @@ urlpatterns = [
     path(ONE, conversations.ConversationPage.as_view(), name="conversation"),
     path(f"{ONE}/events", conversations.EventsView.as_view(), name="events"),
     path(f"{ONE}/usage", conversations.UsageView.as_view(), name="usage"),
+    path("bash", shell.BashPage.as_view(), name="bash"),
+    path("bash/commands", shell.CommandsView.as_view(), name="commands"),
+    path("bash/prune", shell.PruneView.as_view(), name="prune"),
     path("tokens", tokens.TokensPage.as_view(), name="tokens"),
     path("tokens/<int:token_id>/revoke", tokens.RevokeView.as_view(), name="revoke"),
 ]

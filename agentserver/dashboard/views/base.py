@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.views import View
 
@@ -56,6 +57,7 @@ def _shown(
         "principal": getattr(request, "principal", None),
         "base": prefix.path(),
         "open_to_all": not keys.required(),
+        "now": timezone.now(),
     }
     return render(request, template, {**shared, **context}, status=status)
 

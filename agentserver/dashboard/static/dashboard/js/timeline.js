@@ -114,12 +114,26 @@ export class Timeline {
       chunk.complete = true;
       if (chunk.near) this.show(chunk);
       for (const { event } of fresh) this.pair(event);
+      this.complement(chunk);
       this.forget();
       this.loaded();
     } catch {
       setTimeout(() => chunk.near && this.fetch(chunk), 2000); // the server is away; it is asked again
     } finally {
       chunk.loading = false;
+    }
+  }
+
+  /** The result of a chunk's last action may be the first event of the next chunk. */
+  complement(chunk) {
+    const next = this.chunks[chunk.index + 1];
+    if (!next || next.complete) return;
+    for (let seq = next.index * CHUNK - 1; seq >= chunk.index * CHUNK; seq--) {
+      const event = this.events.get(seq);
+      if (event && roleOf(event) === "action") {
+        if (!this.resultOf(event)) this.fetch(next);
+        return;
+      }
     }
   }
 

@@ -1,0 +1,129 @@
+"""A conversation with ten thousand events, and one whose server goes away and comes back."""
+
+import json
+import sqlite3
+import uuid
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.contract.dialogue import finish, shell, think, thinking
+from tests.dashboard.conftest import conversation_path
+from tests.dashboard.test_watching import seqs, status
+
+MANY = 10_000
+
+
+def stored_events(server, conversation_id, payloads):
+    """Append events to a conversation as if it had had them: rows are the record."""
+    path = server.root / "home" / ".openhands" / "agentserver.sqlite3"
+    with sqlite3.connect(path, timeout=20) as database:
+        key = uuid.UUID(conversation_id).hex
+        (first,) = database.execute(
+            "SELECT next_sequence FROM conversations_conversation WHERE id = ?", [key]
+        ).fetchone()
+        rows = [
+            (key, first + n, one["id"], one["kind"], one["source"], one["timestamp"], "", json.dumps(one))
+            for n, one in enumerate(payloads)
+        ]
+        database.executemany(
+            "INSERT INTO conversations_event (conversation_id, sequence, event_id, kind, source, timestamp,"
+            " body, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        database.execute(
+            "UPDATE conversations_conversation SET next_sequence = ? WHERE id = ?", [first + len(rows), key]
+        )
+    database.close()
+
+
+def event(number, kind="MessageEvent", source="agent", **fields):
+    head = {"id": f"made-{number}", "timestamp": "2026-01-01T00:00:00.000000", "source": source, "kind": kind}
+    return {**head, **fields}
+
+
+def message(number, text):
+    return event(number, llm_message={"role": "assistant", "content": [{"type": "text", "text": text}]})
+
+
+@pytest.fixture
+def long_conversation(talk, agent_server):
+    talked = talk()
+    stored_events(agent_server, talked.id, [message(n, f"message number {n}") for n in range(MANY)])
+    return talked
+
+
+def test_ten_thousand_events_are_shown_with_few_elements_and_none_missing(open_page, long_conversation):
+    page = open_page(conversation_path(long_conversation))
+    expect(page.get_by_text(f"message number {MANY - 1}", exact=True)).to_be_in_viewport()
+
+    page.get_by_role("region", name="Events").focus()
+    page.keyboard.press("g")
+    expect(page.get_by_text("message number 0", exact=True)).to_be_in_viewport()
+    at_start = seqs(page)
+    page.keyboard.press("G")
+    expect(page.get_by_text(f"message number {MANY - 1}", exact=True)).to_be_in_viewport()
+
+    assert at_start[:50] == list(range(at_start[0], at_start[0] + 50))
+    assert len(seqs(page)) < 1000
+
+
+def test_scrolling_up_is_not_thrown_back_by_new_events(open_page, talk):
+    talked = talk(*thinking(12), finish("first end"))
+    page = open_page(conversation_path(talked), height=500)
+    expect(page.get_by_text("first end", exact=True)).to_be_in_viewport()
+    page.get_by_role("region", name="Events").focus()
+    page.keyboard.press("g")
+    expect(page.get_by_label("You said")).to_be_in_viewport()
+
+    talked.tell(finish("news"))
+    expect(page.get_by_role("button", name="New events")).to_be_visible()
+
+    expect(page.get_by_label("You said").first).to_be_in_viewport()
+    page.get_by_role("button", name="New events").click()
+    expect(page.get_by_text("news", exact=True)).to_be_in_viewport()
+
+
+def test_an_action_and_its_result_find_each_other_across_chunks(open_page, talk, agent_server):
+    talked = talk()
+    call = event(99, "ActionEvent", tool_name="terminal", tool_call_id="c", action={"command": "echo far"})
+    seen = {"content": [{"type": "text", "text": "the far result"}], "exit_code": 0}
+    back = event(100, "ObservationEvent", "environment", action_id="made-99", observation=seen)
+    made = [message(n, f"message {n}") for n in range(99)]
+    rest = [message(n, f"message {n}") for n in range(101, 400)]
+    stored_events(agent_server, talked.id, [*made, call, back, *rest])
+    page = open_page(conversation_path(talked))
+    expect(page.get_by_text("message 399", exact=True)).to_be_in_viewport()
+
+    page.get_by_role("region", name="Events").focus()
+    page.keyboard.press("g")
+
+    expect(page.get_by_role("region", name="Output")).to_have_text("the far result")
+    expect(page.get_by_label("Result", exact=True)).to_have_count(0)
+
+
+def test_a_server_that_goes_away_and_comes_back_costs_no_event_and_doubles_none(
+    open_page, own_server, llm_url, agent_config, workspace
+):
+    from tests.contract.dialogue import Dialogue
+
+    server = own_server(OH_SECRET_KEY="restart-key").wait_ready()
+    steps = [shell("echo before"), think("slow", delay=30)]
+    talked = Dialogue.open(server.http, llm_url, agent_config, workspace, *steps)
+    page = open_page(conversation_path(talked), base=server.url)
+    page.tolerant = True  # the browser complains about refused connections
+    expect(page.get_by_role("region", name="Output")).to_contain_text("before")
+
+    server.kill()
+    expect(page.locator("#banner")).to_be_visible()
+    server.start(port=server.port).wait_ready()
+    expect(page.locator("#banner")).to_be_hidden(timeout=30_000)
+    expect(status(page)).to_have_text("Failed", timeout=30_000)
+    Dialogue(server.http, {"id": talked.id}, llm_url, talked.marker).tell(finish("after the restart"))
+
+    expect(page.get_by_text("after the restart", exact=True)).to_be_visible(timeout=30_000)
+    shown = seqs(page)
+    assert shown == sorted(set(shown))
+    page.reload()
+    expect(page.get_by_text("after the restart", exact=True)).to_be_visible()
+    assert seqs(page) == shown

@@ -1,0 +1,84 @@
+"""The bash page: commands as they run, stopping one, pruning by hand."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.dashboard.test_hostile import PAYLOAD, harmless
+
+
+@pytest.fixture
+def page(open_page, http):
+    http.delete("/api/bash/bash_events").raise_for_status()
+    return open_page("/dashboard/bash")
+
+
+def boxes(page):
+    return page.locator("#commands details")
+
+
+def test_a_command_is_run_and_its_output_is_there_as_it_comes(page):
+    page.get_by_role("textbox", name="Command").fill(
+        r"printf '\033[31mred\033[0m \033[38;5;208morange'; sleep 60"
+    )
+    page.get_by_role("button", name="Run").click()
+
+    output = boxes(page).get_by_role("region", name="Output")
+
+    expect(output.locator(".ansi-red-fg")).to_have_text("red")
+    expect(output.locator("span", has_text="orange")).to_have_css("color", "rgb(255, 135, 0)")
+    expect(boxes(page).locator(".result.busy")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(boxes(page).locator(".result.bad")).to_be_visible()
+
+
+def test_a_command_of_another_client_appears_and_stays_after_a_reload(page, http):
+    http.post("/api/bash/start_bash_command", json={"command": "echo from elsewhere; exit 3"})
+    expect(boxes(page).locator(".result.bad")).to_have_text("exit 3")
+
+    page.reload()
+
+    expect(boxes(page)).to_have_count(1)
+    expect(boxes(page).get_by_role("region", name="Output")).to_have_text("from elsewhere")
+    expect(boxes(page).locator(".result.bad")).to_have_text("exit 3")
+
+
+def test_what_a_command_prints_never_becomes_markup(page, http, workspace):
+    (workspace / "payload").write_text(PAYLOAD)
+    http.post(
+        "/api/bash/start_bash_command", json={"command": f"cat payload # {PAYLOAD}", "cwd": str(workspace)}
+    )
+
+    expect(boxes(page).get_by_role("region", name="Output")).to_contain_text("onerror")
+
+    harmless(page)
+
+
+def test_pruning_counts_first_and_deletes_on_demand(open_page, own_server):
+    from tests.support.waiting import wait_until
+
+    server = own_server()
+    server.http.post("/api/bash/execute_bash_command", json={"command": "echo old"}).raise_for_status()
+    _age(server, days=8)
+    page = open_page("/dashboard/bash", base=server.url)
+    page.get_by_label("Older than").select_option("7d")
+
+    page.get_by_role("button", name="Count").click()
+    expect(page.locator("#pruned")).to_contain_text("2 events would go")
+    page.get_by_role("button", name="Delete 2").click()
+
+    expect(page.locator("#pruned")).to_contain_text("2 events deleted")
+    assert wait_until(
+        lambda: server.http.get("/api/bash/bash_events/search").json()["items"] == [], message="no events"
+    )
+
+
+def _age(server, days):
+    import sqlite3
+
+    with sqlite3.connect(server.root / "home" / ".openhands" / "agentserver.sqlite3", timeout=20) as database:
+        database.execute(
+            "UPDATE bashevents_bashevent SET timestamp = datetime(timestamp, ?),"
+            " finished_at = datetime(finished_at, ?)",
+            [f"-{days} days"] * 2,
+        )
+    database.close()
