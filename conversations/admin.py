@@ -1,13 +1,22 @@
-"""Conversations and events in the admin: read-only, as the rows are the record."""
+"""Conversations and events in the admin: rows are the record, so they are read, never edited."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
 
 from django.contrib import admin, messages
 from django.urls import reverse
 from django.utils.html import format_html
 
+from agentserver import sdk, threads
 from agentserver.auth.doors import OPERATOR
 from agentserver.errors import Problem
+from agentserver.workspace import serving, steps, trajectories
 from conversations import services
 from conversations.models import Conversation, Event
+
+MOST = 100
+"""Conversations that one action takes."""
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -30,7 +39,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 class ConversationAdmin(ReadOnlyAdmin):
     list_display = ["id", "title", "status", "owner", "events_link", "created_at", "updated_at"]
     list_filter = ["status"]
-    search_fields = ["id__exact", "title"]
+    list_select_related = ["owner"]
+    search_fields = ["id__exact"]
+    search_help_text = "An id. The dashboard's list searches titles and workspaces."
     ordering = ["-updated_at", "-id"]
     fields = [
         "id",
@@ -42,11 +53,12 @@ class ConversationAdmin(ReadOnlyAdmin):
         "created_at",
         "updated_at",
         "events_link",
+        "dashboard_link",
     ]
-    actions = ["pause", "interrupt"]
+    actions = ["pause", "interrupt", "export"]
 
     def get_queryset(self, request):
-        return super().get_queryset(request).defer("base_state", "info", "request")
+        return super().get_queryset(request).defer("base_state", "info", "request", "goal")
 
     @admin.display(description="Events")
     def events_link(self, row):
@@ -55,34 +67,86 @@ class ConversationAdmin(ReadOnlyAdmin):
             '<a href="{}?conversation__id__exact={}">{}</a>', address, row.id, row.next_sequence
         )
 
-    @admin.action(description="Pause")
-    def pause(self, request, queryset):
-        self._stop(request, queryset, "pause")
+    @admin.display(description="Live")
+    def dashboard_link(self, row):
+        return format_html(
+            '<a href="{}">Open in the dashboard</a>', reverse("dashboard:conversation", args=[row.id])
+        )
 
-    @admin.action(description="Interrupt")
+    # Actions. Who may delete a conversation may stop one.
+
+    @admin.action(description="Pause", permissions=["delete"])
+    def pause(self, request, queryset):
+        self._each(request, queryset, "pause", lambda row: services.stop(row=row, kind="pause"))
+
+    @admin.action(description="Interrupt", permissions=["delete"])
     def interrupt(self, request, queryset):
-        self._stop(request, queryset, "interrupt")
+        self._each(request, queryset, "interrupt", lambda row: services.stop(row=row, kind="interrupt"))
+
+    @admin.action(description="Export as a zip, without secrets", permissions=["view"])
+    def export(self, request, queryset):
+        rows = list(Conversation.objects.living().filter(id__in=queryset.values("id")[:MOST]))
+        sdk.require()
+        headers = serving.attachment("conversations.zip")
+        return steps.answer(
+            request, trajectories.zipped(*rows), content_type="application/zip", headers=headers
+        )
 
     def delete_model(self, request, obj):
         services.delete(row=obj)
 
     def delete_queryset(self, request, queryset):
-        for row in queryset:
-            services.delete(row=row)
+        self._each(request, queryset, "delete", lambda row: services.delete(row=row))
 
-    def _stop(self, request, queryset, kind):
-        for row in queryset:
-            try:
-                services.stop(row=services.find(conversation_id=row.id, principal=OPERATOR), kind=kind)
-            except Problem as problem:
-                self.message_user(request, f"{row.id}: {problem.detail}", messages.ERROR)
+    def get_deleted_objects(self, objs, request):
+        """What the page that asks shows: how many events go, instead of every one of them."""
+        rows = list(objs)
+        events = sum(row.next_sequence for row in rows)
+        counts = {"conversations": len(rows), "events": events}
+        return [f"{row} with {row.next_sequence} events" for row in rows], counts, set(), []
+
+    def _each(self, request, queryset, name: str, change: Callable[[Conversation], Any]) -> None:
+        """Do it to all at once: each may wait seconds for its run to end."""
+        ids = list(queryset.values_list("id", flat=True)[:MOST])
+        pending = [(one, threads.waiting().submit(_change, one, change)) for one in ids]
+        failures = [(one, failure) for one, future in pending if (failure := _failure(future))]
+        for one, failure in failures:
+            self.message_user(request, f"{one}: {failure}", messages.ERROR)
+        done = len(ids) - len(failures)
+        if done:
+            self.message_user(request, f"{name}: {done} done.", messages.SUCCESS)
+
+
+def _change(conversation_id, change: Callable[[Conversation], Any]) -> None:
+    change(services.find(conversation_id=conversation_id, principal=OPERATOR))
+
+
+def _failure(future: "Future[None]") -> str | None:
+    try:
+        future.result()
+    except Problem as problem:
+        return str(problem.detail)
+    return None
+
+
+class SourceFilter(admin.SimpleListFilter):
+    """Named here: to find all values, Django would read every row."""
+
+    title, parameter_name = "source", "source"
+
+    def lookups(self, request, model_admin):
+        return [(name, name) for name in ("user", "agent", "environment")]
+
+    def queryset(self, request, queryset):
+        return queryset.filter(source=self.value()) if self.value() else queryset
 
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
     list_display = ["conversation_id", "sequence", "kind", "source", "timestamp"]
-    list_filter = ["source"]
-    search_fields = ["event_id__exact", "conversation__id__exact"]
+    list_filter = [SourceFilter]
+    search_fields = ["conversation__id__exact"]
+    search_help_text = "The id of a conversation"
     ordering = ["-id"]
     fields = ["conversation", "sequence", "event_id", "kind", "source", "timestamp", "payload"]
 

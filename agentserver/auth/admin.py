@@ -11,7 +11,8 @@ from agentserver.auth.models import ApiToken
 class ApiTokenAdmin(admin.ModelAdmin):
     list_display = ["name", "user", "created_at", "last_used_at"]
     list_select_related = ["user"]
-    search_fields = ["name", "user__username"]
+    search_fields = ["name__startswith", "=user__username"]
+    search_help_text = "The beginning of a name, or an account"
     show_full_result_count = False
     fields = ["user", "name"]
     autocomplete_fields = ["user"]

@@ -1,4 +1,4 @@
-"""A conversation as a zip for people: state and events without secrets, made while it is sent."""
+"""Conversations as a zip for people: state and events without secrets, made while it is sent."""
 
 import time
 import zipfile
@@ -28,14 +28,15 @@ class Outlet:
         return taken
 
 
-def zipped(row: Conversation) -> Generator[bytes]:
+def zipped(*rows: Conversation) -> Generator[bytes]:
     """The pieces of ``<hex>/base_state.json, meta.json, events/event-NNNNN-ID.json``. Needs the SDK."""
-    masker = Masker([row.base_state, row.request])
     outlet: Any = Outlet()
     with zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in exchange.files(row):
-            member = zipfile.ZipInfo(f"{row.id.hex}/{file.name}", time.localtime()[:6])
-            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
-            archive.writestr(member, masker.masked(file.text))
-            yield outlet.take()
+        for row in rows:
+            masker = Masker([row.base_state, row.request])
+            for file in exchange.files(row):
+                member = zipfile.ZipInfo(f"{row.id.hex}/{file.name}", time.localtime()[:6])
+                member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+                archive.writestr(member, masker.masked(file.text))
+                yield outlet.take()
     yield outlet.take()

@@ -12,8 +12,9 @@ PAYLOAD = (
     "<img src=x onerror=\"window.hacked='img'\"><script>window.hacked='script'</script>"
     "<svg/onload=\"window.hacked='svg'\"><iframe srcdoc=\"<script>parent.hacked='frame'</script>\"></iframe>"
     "\"'><a href=\"javascript:window.hacked='link'\">x</a> [y](javascript:window.hacked='md') "
-    "![z](https://tracker.example/p.png) <style>body{display:none}</style> \x1b]8;;javascript:window.hacked=1\x07t"
-    "\x1b]8;;\x07 \x1b[31;1m<b>red</b> {{7*7}} ${alert(1)} </textarea></title><form action=https://x.example>"
+    "![z](https://tracker.example/p.png) <style>body{display:none}</style> "
+    "\x1b]8;;javascript:window.hacked=1\x07t\x1b]8;;\x07 "
+    "\x1b[31;1m<b>red</b> {{7*7}} ${alert(1)} </textarea></title><form action=https://x.example>"
 )
 
 
@@ -58,8 +59,8 @@ FIELDS = {
     "SystemPromptEvent": [{"system_prompt": {"type": "t", "text": "t"}, "tools": [{"title": "t"}]}],
     PAYLOAD: [{"anything": "a"}],
 }
-KEPT = {"tool_name": "terminal file_editor finish think".split()}
-"""Values that choose how an event is shown stay as they are; so all ways are met."""
+SHOWN_APART = {"terminal", "file_editor", "finish", "think"}
+"""Tools with a view of their own: their names stay as they are, so that each view is met."""
 
 
 def hostile_events():
@@ -67,7 +68,7 @@ def hostile_events():
     for kind, variants in FIELDS.items():
         for fields in variants:
             attacked = hostile(fields)
-            if fields.get("tool_name") in KEPT["tool_name"]:
+            if fields.get("tool_name") in SHOWN_APART:
                 attacked["tool_name"] = fields["tool_name"]
             made.append(event(len(made), kind=kind, **attacked))
             made[-1] |= {"timestamp": "2026-01-01T00:00:00.000000", "source": PAYLOAD[:32]}
@@ -94,9 +95,7 @@ def harmless(page):
     assert page.evaluate("window.hacked") is None
     assert (
         page.locator("#timeline, #live, dialog, .page, .bar, .panel")
-        .locator(
-            "img[src=x], script, iframe, style, form[action*=example], a[href^=javascript], [onerror], [onload]"
-        )
+        .locator("img[src=x], script, iframe, style, form[action*=example], a[href^=javascript], [onerror]")
         .all()
         == []
     )
