@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agentserver.dashboard.views import conversations, shell, starting, tokens
+from agentserver.dashboard.views import conversations, operations, shell, starting, tokens
 
 app_name = "dashboard"
 ONE = "conversations/<uuid:conversation_id>"
@@ -16,6 +16,8 @@ urlpatterns = [
     path("bash", shell.BashPage.as_view(), name="bash"),
     path("bash/commands", shell.CommandsView.as_view(), name="commands"),
     path("bash/prune", shell.PruneView.as_view(), name="prune"),
+    path("operations", operations.OperationsPage.as_view(), name="operations"),
+    path("operations/numbers", operations.NumbersView.as_view(), name="numbers"),
     path("tokens", tokens.TokensPage.as_view(), name="tokens"),
     path("tokens/<int:token_id>/revoke", tokens.RevokeView.as_view(), name="revoke"),
 ]

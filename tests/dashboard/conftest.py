@@ -12,8 +12,8 @@ from tests.contract.conftest import (  # noqa: F401  (fixtures)
     workspace,
 )
 from tests.contract.dialogue import talk  # noqa: F401
-from tests.contract.ownserver import own_server  # noqa: F401
 from tests.support.browser import CHROMIUM, MISSING, chromium
+from tests.support.server import GivenServer
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +68,13 @@ def open_page(browser, base_url):  # noqa: F811
 def _is_complaint(said):
     """Errors, but not the browser's note that a request was answered with 4xx: the page says so itself."""
     return said.type == "error" and "responded with a status of 4" not in said.text
+
+
+def database_of(server):
+    """The SQLite file of a server that the tests started: rows are the record, so tests may write some."""
+    if isinstance(server, GivenServer):
+        pytest.skip("the database of a server of AGENT_SERVER_URL is not at hand")
+    return server.root / "home" / ".openhands" / "agentserver.sqlite3"
 
 
 def conversation_path(talked):

@@ -88,7 +88,7 @@ def test_a_stranger_logs_in_and_comes_back_to_the_page_and_can_act(enter, run_of
     expect(page.locator(".marker", has_text="Interrupted")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["", "new", "bash", "tokens", "bash/commands"])
+@pytest.mark.parametrize("path", ["", "new", "bash", "operations", "tokens", "bash/commands"])
 def test_no_page_is_open_to_strangers(server, path):
     answer = httpx.get(f"{server.url}/dashboard/{path}")
 
@@ -112,7 +112,7 @@ def test_a_user_sees_and_controls_only_their_own(enter, run_of):
     base = page.url.partition("/dashboard")[0]
     for part in ("", "/events", "/usage"):
         assert page.request.get(f"{base}{path_of(foreign)}{part}").status == 404
-    for part in ("bash", "bash/commands"):
+    for part in ("bash", "bash/commands", "operations", "operations/numbers"):
         assert page.request.get(f"{base}/dashboard/{part}").status == 403
 
 

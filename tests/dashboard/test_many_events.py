@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.dialogue import finish, shell, think, thinking
-from tests.dashboard.conftest import conversation_path
+from tests.dashboard.conftest import conversation_path, database_of
 from tests.dashboard.test_watching import seqs, status
 
 MANY = 10_000
@@ -16,8 +16,7 @@ MANY = 10_000
 
 def stored_events(server, conversation_id, payloads):
     """Append events to a conversation as if it had had them: rows are the record."""
-    path = server.root / "home" / ".openhands" / "agentserver.sqlite3"
-    with sqlite3.connect(path, timeout=20) as database:
+    with sqlite3.connect(database_of(server), timeout=20) as database:
         key = uuid.UUID(conversation_id).hex
         (first,) = database.execute(
             "SELECT next_sequence FROM conversations_conversation WHERE id = ?", [key]
@@ -103,23 +102,20 @@ def test_an_action_and_its_result_find_each_other_across_chunks(open_page, talk,
 
 
 def test_a_server_that_goes_away_and_comes_back_costs_no_event_and_doubles_none(
-    open_page, own_server, llm_url, agent_config, workspace
+    open_page, talk, agent_server
 ):
-    from tests.contract.dialogue import Dialogue
-
-    server = own_server(OH_SECRET_KEY="restart-key").wait_ready()
-    steps = [shell("echo before"), think("slow", delay=30)]
-    talked = Dialogue.open(server.http, llm_url, agent_config, workspace, *steps)
-    page = open_page(conversation_path(talked), base=server.url)
+    database_of(agent_server)  # only a server of our own can be killed
+    talked = talk(shell("echo before"), think("slow", delay=60))
+    page = open_page(conversation_path(talked))
     page.tolerant = True  # the browser complains about refused connections
     expect(page.get_by_role("region", name="Output")).to_contain_text("before")
 
-    server.kill()
+    agent_server.kill()
     expect(page.locator("#banner")).to_be_visible()
-    server.start(port=server.port).wait_ready()
+    agent_server.start(port=agent_server.port).wait_ready()
     expect(page.locator("#banner")).to_be_hidden(timeout=30_000)
     expect(status(page)).to_have_text("Failed", timeout=30_000)
-    Dialogue(server.http, {"id": talked.id}, llm_url, talked.marker).tell(finish("after the restart"))
+    talked.tell(finish("after the restart"))
 
     expect(page.get_by_text("after the restart", exact=True)).to_be_visible(timeout=30_000)
     shown = seqs(page)

@@ -1,8 +1,11 @@
 """The bash page: commands as they run, stopping one, pruning by hand."""
 
+import sqlite3
+
 import pytest
 from playwright.sync_api import expect
 
+from tests.dashboard.conftest import database_of
 from tests.dashboard.test_hostile import PAYLOAD, harmless
 
 
@@ -53,13 +56,10 @@ def test_what_a_command_prints_never_becomes_markup(page, http, workspace):
     harmless(page)
 
 
-def test_pruning_counts_first_and_deletes_on_demand(open_page, own_server):
-    from tests.support.waiting import wait_until
-
-    server = own_server()
-    server.http.post("/api/bash/execute_bash_command", json={"command": "echo old"}).raise_for_status()
-    _age(server, days=8)
-    page = open_page("/dashboard/bash", base=server.url)
+def test_pruning_counts_first_and_deletes_on_demand(page, http, agent_server):
+    http.post("/api/bash/execute_bash_command", json={"command": "echo old"}).raise_for_status()
+    _age(agent_server, days=8)
+    http.post("/api/bash/execute_bash_command", json={"command": "echo new"}).raise_for_status()
     page.get_by_label("Older than").select_option("7d")
 
     page.get_by_role("button", name="Count").click()
@@ -67,15 +67,13 @@ def test_pruning_counts_first_and_deletes_on_demand(open_page, own_server):
     page.get_by_role("button", name="Delete 2").click()
 
     expect(page.locator("#pruned")).to_contain_text("2 events deleted")
-    assert wait_until(
-        lambda: server.http.get("/api/bash/bash_events/search").json()["items"] == [], message="no events"
-    )
+    left = http.get("/api/bash/bash_events/search", params={"kind__eq": "BashCommand"}).json()["items"]
+    assert [event["command"] for event in left] == ["echo new"]
 
 
 def _age(server, days):
-    import sqlite3
-
-    with sqlite3.connect(server.root / "home" / ".openhands" / "agentserver.sqlite3", timeout=20) as database:
+    """Move all bash events into the past."""
+    with sqlite3.connect(database_of(server), timeout=20) as database:
         database.execute(
             "UPDATE bashevents_bashevent SET timestamp = datetime(timestamp, ?),"
             " finished_at = datetime(finished_at, ?)",

@@ -79,3 +79,4 @@ $("#command").addEventListener("keydown", (event) => {
   }
 });
 $("#older").addEventListener("click", () => load(oldest));
+$("#start button").disabled = false; // until here a click would send the form away

@@ -235,5 +235,6 @@ shortcuts(
 
 timeline.extend(last);
 $("#nothing").hidden = last >= 0;
-controls();
+controls(); // until here the buttons are disabled, so that no click is lost
+$("#send").disabled = false;
 timeline.toEnd();

@@ -1,9 +1,12 @@
 // The list stays fresh while somebody looks at it; htmx fetches and morphs it.
 
-const SECONDS = 3;
+let waited = 0;
 
 setInterval(() => {
   const list = document.querySelector("[data-live-list]");
-  // A list that somebody works in with the keyboard is left alone, and so is one nobody sees.
-  if (list && document.visibilityState === "visible") htmx.trigger(list, "refresh");
-}, SECONDS * 1000);
+  waited += 1;
+  // The list says how often: a search reads all rows.
+  if (!list || document.visibilityState !== "visible" || waited < Number(list.dataset.liveList)) return;
+  waited = 0;
+  htmx.trigger(list, "refresh");
+}, 1000);
