@@ -11,7 +11,7 @@ from typing import Any, Literal
 import httpx
 from pydantic import BaseModel, Field
 
-from agentserver import conf
+from agentserver import conf, outgoing
 from agentserver.errors import BadGateway, GatewayTimeout, Problem, invalid
 
 LARGEST_ANSWER_BYTES = 32 * conf.MIB
@@ -19,7 +19,6 @@ _NOT_FORWARDED = {
     "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer",
     "keep-alive", "proxy-authorization", "proxy-connection", "x-session-api-key", "cookie",
 }  # fmt: skip
-_PORTS = {"https": 443, "http": 80}
 
 
 class CloudProxyRequest(BaseModel):
@@ -68,11 +67,11 @@ def forward(wanted: CloudProxyRequest) -> Answer:
 
 def address_of(host: str, path: str) -> httpx.URL:
     """The address to call. Raises NotAllowed, or Invalid for a path that is none."""
-    if not path.startswith("/") or path.startswith("//") or "\\" in path or _has_controls(path):
+    if not path.startswith("/") or path.startswith("//") or "\\" in path or outgoing.has_controls(path):
         raise invalid(["body", "path"], "The path must begin with one slash.", "path")
     try:
-        url = _base(host).copy_with(raw_path=path.partition("#")[0].encode())
-        allowed = not url.userinfo and _origin(url) in _allowed()
+        url = outgoing.base(host).copy_with(raw_path=path.partition("#")[0].encode())
+        allowed = not url.userinfo and outgoing.origin(url) in _allowed()
     except (httpx.InvalidURL, ValueError):  # also from reading a host that claims to be punycode
         raise NotAllowed() from None
     if not allowed:
@@ -80,24 +79,8 @@ def address_of(host: str, path: str) -> httpx.URL:
     return url
 
 
-def _base(host: str) -> httpx.URL:
-    scheme, _, name = host.rpartition("://")
-    name = name.removesuffix("/")
-    if not name or _has_controls(host) or set("/\\?#@") & set(name):
-        raise NotAllowed()
-    return httpx.URL(f"{scheme or 'https'}://{name}")
-
-
-def _has_controls(text: str) -> bool:
-    return any(ord(letter) <= 0x20 or ord(letter) == 0x7F for letter in text)
-
-
 def _allowed() -> set[tuple[str, str, int]]:
-    return {_origin(_base(entry)) for entry in conf.current().cloud_proxy_origins}
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int]:
-    return url.scheme, url.host, url.port or _PORTS.get(url.scheme, 0)
+    return {outgoing.origin(outgoing.base(entry)) for entry in conf.current().cloud_proxy_origins}
 
 
 def _headers(wanted: CloudProxyRequest) -> dict[str, str]:
