@@ -5,6 +5,7 @@ Names are those of the reference server (``OH_*``) where it has them. A JSON fil
 the environment wins over it.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
@@ -22,6 +23,32 @@ Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(
 
 class ConfigurationError(Exception):
     """A setting that cannot be used; its text says which one and what to do."""
+
+
+class WebhookSpec(BaseModel):
+    """A receiver of events and conversations; the reference's names and defaults. Times are seconds."""
+
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
+
+    base_url: str = Field(
+        pattern="^https?://[^/]",
+        description="Posts go to its /events/{id} and /conversations.",
+    )
+    headers: dict[str, str] = Field({}, description="Sent with every post.")
+    secret: str | None = Field(None, description="Signs posts; without one there is no signature.")
+    event_buffer_size: int = Field(
+        5, ge=1, le=10_000, description="So many events are posted at once, and never more in one post."
+    )
+    flush_delay: float = Field(30, gt=0, description="No event waits longer for the buffer to fill.")
+    num_retries: int = Field(
+        3, ge=0, description="Repetitions of a failed post after retry_delay; the following come ever later."
+    )
+    retry_delay: float = Field(5, ge=0, description="Between a failed post and its first repetitions.")
+    max_batch_bytes: int = Field(
+        5 * MIB, ge=1, description="A post ends before the event that would make it larger."
+    )
+    max_queue_size: int = Field(1000, ge=1, description="Accepted and not needed: what waits are rows.")
+    max_queue_bytes: int = Field(50 * MIB, ge=1, description="Accepted and not needed, likewise.")
 
 
 class Configuration(BaseSettings):
@@ -133,7 +160,24 @@ class Configuration(BaseSettings):
     )
     access_log: bool = Field(False, description="Log a line for each request.")
     log_levels: dict[str, Level] = Field({}, description='Levels of single loggers: {"openhands": "INFO"}.')
-    webhooks: list[dict[str, Any]] = Field([], description="Receivers of events and conversations.")
+
+    # Webhooks
+    webhooks: list[WebhookSpec] = Field(
+        [], description="The operator's receivers, OH_WEBHOOKS_0_BASE_URL and so on."
+    )
+    webhook_timeout_seconds: float = Field(30, gt=0, le=600, description="What one post may take.")
+    webhook_max_posts: int = Field(16, ge=1, description="Posts of this process that are under way at once.")
+    webhook_allow_private_addresses: bool = Field(
+        False, description="Let webhooks of users call addresses that are not of the public internet."
+    )
+    webhook_disable_after_days: float = Field(
+        5, gt=0, description="A webhook that has failed for so long is disabled."
+    )
+    webhook_keep_deleted_seconds: float = Field(
+        86_400,
+        ge=0,
+        description="How long a deleted conversation waits for webhooks that have yet to hear.",
+    )
 
 
 _LIST_NAMES = (
@@ -196,11 +240,17 @@ def _indexed_objects(environment: dict[str, str], prefix: str) -> list[dict[str,
     found: dict[int, dict[str, Any]] = {}
     for name, value in environment.items():
         if match := re.fullmatch(re.escape(prefix) + r"(\d+)_(\w+)", name):
-            parsed: Any = value
-            if match[2] == "HEADERS":
-                parsed = json.loads(value)
-            found.setdefault(int(match[1]), {})[match[2].lower()] = parsed
+            found.setdefault(int(match[1]), {})[match[2].lower()] = (
+                _json_object(name, value) if match[2] == "HEADERS" else value
+            )
     return [found[index] for index in sorted(found)]
+
+
+def _json_object(name: str, text: str) -> dict[str, Any]:
+    with contextlib.suppress(ValueError):
+        if isinstance(value := json.loads(text), dict):
+            return value
+    raise ConfigurationError(f'Setting {name}: give a JSON object such as {{"X-Name": "value"}}.')
 
 
 @cache

@@ -56,7 +56,15 @@ def _secrets() -> list[str | None]:
         configuration.metrics_token,
         configuration.database_url,
         configuration.redis_url,
+        *(hook.secret for hook in configuration.webhooks),
+        *_long_headers(configuration),
     ]
+
+
+def _long_headers(configuration: conf.Configuration) -> list[str]:
+    """Header values of webhooks that may be keys; a short one would take unrelated variables along."""
+    values = [value for hook in configuration.webhooks for value in hook.headers.values()]
+    return [value for value in values if len(value) >= _LONG]
 
 
 def _overwrite(names: set[str]) -> None:

@@ -33,7 +33,7 @@ class InitRequest(BaseModel):
     secret_key: SecretStr | None = None
     previous_secret_keys: list[SecretStr] | None = None
     allow_cors_origins: list[str] | None = None
-    webhooks: list[dict[str, Any]] | None = None
+    webhooks: list[conf.WebhookSpec] | None = None
     max_concurrent_runs: int | None = Field(None, ge=1)
     web_url: str | None = None
     conversations_path: Path | None = None

@@ -50,7 +50,7 @@ def known() -> list[str]:
         _password(configuration.database_url),
         _password(configuration.redis_url),
         _password(configuration.sentry_dsn),
-        *_header_values(configuration),
+        *_hook_secrets(configuration),
     ]
     return sorted({s for s in secrets if s and len(s) >= SHORTEST}, key=len, reverse=True)
 
@@ -64,10 +64,6 @@ def _password(url: str | None) -> str | None:
         return None
 
 
-def _header_values(configuration: conf.Configuration) -> list[str]:
-    return [
-        value
-        for hook in configuration.webhooks
-        for value in dict(hook.get("headers") or {}).values()
-        if isinstance(value, str)
-    ]
+def _hook_secrets(configuration: conf.Configuration) -> list[str | None]:
+    hooks = configuration.webhooks
+    return [*(hook.secret for hook in hooks), *(value for hook in hooks for value in hook.headers.values())]
