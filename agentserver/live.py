@@ -11,10 +11,9 @@ import asyncio
 import collections
 import contextlib
 import logging
-import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,7 +90,7 @@ class Hub:
         self._layer: Any = None
         self._channel = f"hub.{uuid.uuid4().hex}"
         self._relay: asyncio.Task[None] | None = None
-        self._lock = threading.Lock()
+        self._listeners: tuple[Callable[[str, int], None], ...] = ()
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Use ``loop``, the one that serves sockets; called at start, on that loop."""
@@ -120,6 +119,19 @@ class Hub:
         if sequence is not None and size > PAYLOAD_LIMIT:
             payload = None
         self._pass_on(group, Ring(sequence, previous, payload, size, time.time()))
+        if sequence is not None:
+            for listener in self._listeners:
+                listener(group, sequence)
+
+    def overhear(self, listener: Callable[[str, int], None]) -> None:
+        """Call ``listener`` with group and sequence of every ring of this process, from now on.
+
+        It is called on whichever thread rings: it returns at once and raises nothing.
+        """
+        self._listeners = (*self._listeners, listener)
+
+    def stop_overhearing(self, listener: Callable[[str, int], None]) -> None:
+        self._listeners = tuple(one for one in self._listeners if one != listener)
 
     def transient(self, group: str, payload: Any) -> None:
         """Something that is shown and not stored; a slow reader may miss it."""

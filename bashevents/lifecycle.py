@@ -36,6 +36,11 @@ def follow_conversation(instance, **_) -> None:
     transaction.on_commit(lambda: threads.waiting().submit(_forget, instance.pk))
 
 
+def follow_deletion(conversation_id: uuid.UUID, **_) -> None:
+    """The same while somebody keeps the rows of the deleted conversation for a while."""
+    transaction.on_commit(lambda: threads.waiting().submit(_forget, conversation_id))
+
+
 def _forget(conversation_id: uuid.UUID) -> None:
     try:
         services.forget_conversation(conversation_id=conversation_id)

@@ -1,6 +1,5 @@
 """Sockets out: a conversation's events as they happen. They read rows and decide nothing."""
 
-import datetime
 import json
 import uuid
 from typing import Any
@@ -10,7 +9,7 @@ import orjson
 from agentserver import api, sdk, threads
 from agentserver.errors import Invalid, Problem
 from agentserver.sockets import PAGE, UNKNOWN, Refused, TailingConsumer
-from conversations import infos, reads, services
+from conversations import reads, services, unstored
 from conversations.models import Conversation, Event, Status, group_of
 
 
@@ -49,7 +48,7 @@ class ConversationConsumer(TailingConsumer):
     async def state_frame(self) -> str | None:
         """A fresh ``full_state`` update; never stored. None if the conversation is gone."""
         row = await self._row()
-        return None if row is None else full_state_event(row)
+        return None if row is None else unstored.full_state(row)
 
     async def heard(self, text: str | None, data: bytes | None) -> None:
         try:
@@ -71,7 +70,7 @@ class ConversationConsumer(TailingConsumer):
         # goes on there is nothing to tell: its end rings again.
         row = await self._row()
         if row is not None and row.status != Status.RUNNING:
-            await self._push(self.shown(full_state_event(row)))
+            await self._push(self.shown(unstored.full_state(row)))
 
     def shown(self, event: str) -> str:
         """The frame of an event that is not stored."""
@@ -96,7 +95,7 @@ class EventConsumer(ConversationConsumer):
             raise Refused from None
 
     async def greet(self, row: Conversation) -> None:
-        await self.send(full_state_event(row))
+        await self.send(unstored.full_state(row))
         sent = row.next_sequence - 1
         if self.mode == "all":
             sent = -1
@@ -119,11 +118,11 @@ class EventConsumer(ConversationConsumer):
             return await self.state_frame()
         if payload["type"] == "delta":
             content = "content" if payload["kind"] == "text" else "reasoning_content"
-            return _event("StreamingDeltaEvent", source="agent", **{content: payload["content"]})
+            return unstored.event("StreamingDeltaEvent", source="agent", **{content: payload["content"]})
         return None
 
     def error_frame(self, code: str, detail: str) -> str:
-        return _event("ServerErrorEvent", source="environment", code=code, detail=detail)
+        return unstored.event("ServerErrorEvent", source="environment", code=code, detail=detail)
 
 
 class SessionConsumer(ConversationConsumer):
@@ -149,7 +148,7 @@ class SessionConsumer(ConversationConsumer):
         if self.after is not None and self.after < last:
             self.sent = max(self.after, -1)
             await self.catch_up(through=last)
-        await self._push(self.shown(full_state_event(row)))
+        await self._push(self.shown(unstored.full_state(row)))
         self.follow(last)
 
     def shown(self, event: str) -> str:
@@ -166,19 +165,6 @@ class SessionConsumer(ConversationConsumer):
 
     def error_frame(self, code: str, detail: str) -> str:
         return json.dumps({"type": "error", "code": code, "detail": detail})
-
-
-def full_state_event(row: Conversation) -> str:
-    return _event(
-        "ConversationStateUpdateEvent", source="environment", key="full_state", value=infos.full_state(row)
-    )
-
-
-def _event(kind: str, **fields: Any) -> str:
-    # Local time without zone, as the SDK stamps events.
-    now = datetime.datetime.now()  # noqa: DTZ005
-    head = {"id": str(uuid.uuid4()), "timestamp": now.isoformat()}
-    return orjson.dumps({**head, **fields, "kind": kind}).decode()
 
 
 # Called on pool threads

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agentserver import writer
 from agentserver.errors import Conflict, NotFound
+from conversations import signals
 from conversations.models import Conversation, Event, Status
 from conversations.texts import columns
 
@@ -37,6 +38,7 @@ def fork(
         events = _history(fresh, from_event_id)
         _fill(target, fresh, events, reset_metrics, from_event_id)
         Conversation.objects.bulk_create([target])
+        signals.changed.send(sender=Conversation, conversation_id=target.id)
         Event.objects.bulk_create(events, batch_size=500)
         return target
 

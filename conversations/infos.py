@@ -71,7 +71,10 @@ def _children(rows: Iterable[Conversation]) -> dict[Any, list[str]]:
     found: dict[Any, list[str]] = {}
     ids = [row.id for row in rows]
     for child, parent in (
-        Conversation.objects.filter(parent_id__in=ids).order_by("created_at").values_list("id", "parent_id")
+        Conversation.objects.living()
+        .filter(parent_id__in=ids)
+        .order_by("created_at")
+        .values_list("id", "parent_id")
     ):
         found.setdefault(parent, []).append(str(child))
     return found

@@ -11,6 +11,7 @@ import uuid
 from django.db.models import F, Q
 from django.utils import timezone
 
+from conversations import signals
 from conversations.models import Command, Conversation, Status
 
 
@@ -51,10 +52,18 @@ def settle(conversation_id: uuid.UUID, epoch: int, status: str) -> int:
     """
     ours = Conversation.objects.filter(id=conversation_id, run_epoch=epoch).exclude(status=Status.DELETING)
     if ours.filter(intent__isnull=True).update(status=status, updated_at=timezone.now()):
+        if status == Status.PAUSED:
+            signals.changed.send(sender=Conversation, conversation_id=conversation_id)
         return 0
     if not ours.update(run_number=F("run_number") + 1):
         raise LookupError(f"Conversation {conversation_id} is no longer this process's to run.")
     return ours.values_list("run_number", flat=True).get()
+
+
+def rest(conversation_id: uuid.UUID, epoch: int) -> None:
+    """A run that was given up is over: paused, whatever it had been asked to do."""
+    if Conversation.objects.filter(id=conversation_id, run_epoch=epoch).update(status=Status.PAUSED):
+        signals.changed.send(sender=Conversation, conversation_id=conversation_id)
 
 
 def outstanding() -> list[uuid.UUID]:

@@ -396,8 +396,7 @@ class Loaded:
         self.conversation.answer_orphans(INTERRUPTED)
         self._set_status(Status.PAUSED)
         self.conversation.emit(InterruptEvent())
-        rows = Conversation.objects.filter(id=self.id, run_epoch=self.store.epoch)
-        writer.current().call(lambda: rows.update(status=Status.PAUSED))
+        writer.current().call(lambda: intents.rest(self.id, self.store.epoch))
         self.tell_full_state()
 
     @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentserver import conf, lifespan, sdk, threads, writer
 from agentserver.observability import reserve
-from conversations import intents, tmux
+from conversations import intents, removal, tmux
 from conversations.models import Conversation, Status
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def recover() -> None:
             rows = Conversation.objects.filter(id=conversation_id)
             writer.current().call(lambda rows=rows: rows.update(status=Status.ERROR, intent=None))
     for conversation_id in Conversation.objects.filter(status=Status.DELETING).values_list("id", flat=True):
-        rows = Conversation.objects.filter(id=conversation_id)
-        writer.current().call(lambda rows=rows: rows.delete())
+        writer.current().call(lambda conversation_id=conversation_id: removal.remove(conversation_id))
     from conversations import dispatch
 
     for conversation_id in intents.outstanding():

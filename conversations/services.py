@@ -18,7 +18,7 @@ from agentserver.auth.doors import Principal
 from agentserver.configuration import services as configuration
 from agentserver.errors import BadGateway, Conflict, NotFound, Problem, invalid
 from agentserver.workspace import worktrees
-from conversations import commands, dispatch, intents, quota
+from conversations import commands, dispatch, intents, quota, removal, signals
 from conversations.models import Command, Conversation, Status
 
 GONE = 4004
@@ -223,6 +223,8 @@ def stop(*, row: Conversation, kind: Literal["pause", "interrupt"]) -> None:
     number, status = writer.current().call(record)
     if number or status == Status.IDLE:
         dispatch.stop(row.id, kind, number, asked_at)
+    if not number:  # else the end of the run says so
+        writer.current().call(lambda: signals.changed.send(sender=Conversation, conversation_id=row.id))
 
 
 def respond(*, row: Conversation, accept: bool, reason: str) -> None:
@@ -244,7 +246,12 @@ def update(*, row: Conversation, title: str | None, tags: dict[str, str] | None)
         changes["tags"] = orjson.dumps(tags).decode()
     if changes:
         rows = Conversation.objects.filter(id=row.id)
-        writer.current().call(lambda: rows.update(updated_at=timezone.now(), **changes))
+
+        def record() -> None:
+            rows.update(updated_at=timezone.now(), **changes)
+            signals.changed.send(sender=Conversation, conversation_id=row.id)
+
+        writer.current().call(record)
 
 
 def delete(*, row: Conversation) -> None:
@@ -253,13 +260,14 @@ def delete(*, row: Conversation) -> None:
     def mark() -> int:
         _locked(row.id)
         number = intents.withdraw(row.id)
-        Conversation.objects.filter(id=row.id).update(status=Status.DELETING)
+        Conversation.objects.filter(id=row.id).update(status=Status.DELETING, updated_at=timezone.now())
+        signals.changed.send(sender=Conversation, conversation_id=row.id)
         return number
 
     number = writer.current().call(mark)
     dispatch.forget(row.id, number)
     live.end(row.group, GONE)
-    writer.current().call(lambda: Conversation.objects.filter(id=row.id).delete())
+    writer.current().call(lambda: removal.remove(row.id))
     worktrees.remove(conversation_id=row.id)
 
 

@@ -20,7 +20,7 @@ from openhands.sdk.io import FileStore
 
 from agentserver import live, writer
 from agentserver.observability import metrics
-from conversations import texts
+from conversations import signals, texts
 from conversations.models import Command, Conversation, Event, group_of
 
 BASE_STATE = "base_state.json"
@@ -80,6 +80,7 @@ class DatabaseFileStore(FileStore):
             if any(command.run for command in commands):
                 Conversation.objects.filter(pk=row.pk).update(intent=commands[-1].pk)
             admit()
+            signals.changed.send(sender=Conversation, conversation_id=row.id)
 
         writer.current().call(operation)
         self._created, self._draft = True, None
