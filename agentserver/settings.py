@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "agentserver",
     "agentserver.workspace",
     "agentserver.auth",
+    "agentserver.webhooks",  # before conversations: it ends after them, and posts their last events
     "conversations",
     "bashevents",
     "agentserver.configuration",

@@ -67,6 +67,12 @@ def reading() -> Pool:
 
 
 @functools.cache
+def delivering() -> Pool:
+    """Reads rows for webhooks, so that a backlog of theirs delays neither requests nor sockets."""
+    return Pool(2, "delivering")
+
+
+@functools.cache
 def files() -> Pool:
     """Makes one part of a download at a time, so that a slow reader holds no thread."""
     return Pool(4, "files")
@@ -87,7 +93,7 @@ def _with_connections[T](function: Callable[..., T], args: tuple[Any, ...]) -> T
 
 def shutdown() -> None:
     """End the pools; what runs is not waited for."""
-    for pool in (requests, waiting, reading, files):
+    for pool in (requests, waiting, reading, delivering, files):
         if pool.cache_info().currsize:
             pool().shutdown(wait=False, cancel_futures=True)
             pool.cache_clear()

@@ -30,6 +30,7 @@ urlpatterns = [
     path("api/", include("conversations.urls")),
     path("api/", include("agentserver.configuration.urls")),
     path("api/", include("agentserver.catalog.urls")),
+    path("api/", include("agentserver.webhooks.urls")),
     path("", include(outside_api)),
     path("demo/", include("agentserver.demo.urls")),
     path("dashboard", RedirectView.as_view(pattern_name="dashboard:list")),

@@ -1,6 +1,7 @@
 """What every test may ask for: a running server, the scripted model, rows in the database, patience."""
 
 import os
+import threading
 
 import pytest
 
@@ -47,8 +48,26 @@ def django_db_setup(django_db_setup, django_db_blocker):
     from agentserver import threads, writer
 
     writer.current().close()
+    for pool in (threads.requests, threads.waiting, threads.reading, threads.delivering, threads.files):
+        if pool.cache_info().currsize:
+            _close_connections_of(pool())
     threads.shutdown()
     _disconnect_others(django_db_blocker)
+
+
+def _close_connections_of(pool):
+    """Its threads keep theirs as long as they live; each closes its own."""
+    from django.db import connections
+
+    count = len(pool._threads)
+    together = threading.Barrier(count) if count else None
+
+    def close():
+        together.wait(10)  # so that every thread gets one
+        connections.close_all()
+
+    for closing in [pool.submit(close) for _ in range(count)]:
+        closing.result(10)
 
 
 def _disconnect_others(django_db_blocker):

@@ -25,7 +25,7 @@ _READ = re.compile(
 )
 # What its owner keeps: nobody else's is read or written through these.
 _OWN_THINGS = re.compile(
-    r"/api/(?:settings|profiles|agent-profiles|meta-profiles|llm/provider-connections|mcp/oauth"
+    r"/api/(?:settings|profiles|agent-profiles|meta-profiles|llm/provider-connections|mcp/oauth|webhooks"
     r"|(?:skills|plugins)/install(?:ed)?)(/.*)?",
     re.DOTALL,
 )

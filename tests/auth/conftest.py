@@ -1,13 +1,11 @@
 """The front door in this process: the gate around an application that tells whom it let in."""
 
 import json
-import threading
 
 import httpx
 import pytest
-from django.db import connections
 
-from agentserver import conf, threads
+from agentserver import conf
 from agentserver.front.answers import send_json
 from agentserver.front.cors import Cors
 from agentserver.front.gate import Gate
@@ -100,18 +98,3 @@ def scope_of():
 def who(response):
     """Whom the gate let in, of an answer of ``ask``."""
     return json.loads(response.content)["who"]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _close_connections_of_the_pool(django_db_setup):
-    """Threads that read for the door keep their connections; a test run closes them, before the pools end."""
-    yield
-    pool = threads.reading()
-    together = threading.Barrier(pool._max_workers)
-
-    def close():
-        together.wait(10)  # so that each thread closes its own
-        connections.close_all()
-
-    for closing in [pool.submit(close) for _ in range(pool._max_workers)]:
-        closing.result(10)

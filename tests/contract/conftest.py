@@ -18,7 +18,6 @@ import httpx
 import pytest
 from websockets.sync.client import connect as ws_connect
 
-from tests.contract import not_yet
 from tests.support.waiting import free_port, wait_until  # noqa: F401  (for the tests)
 
 API_KEY = os.environ.get("AGENT_SERVER_API_KEY")
@@ -33,8 +32,6 @@ def pytest_collection_modifyitems(config, items):
         for item in items:
             if item.get_closest_marker("beyond"):
                 item.add_marker(skip)
-    else:
-        not_yet.mark(config, items)
 
 
 @pytest.fixture(scope="session")

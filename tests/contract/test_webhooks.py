@@ -8,9 +8,7 @@ These tests start a server of their own (see ownserver.py) with three webhooks a
     three   batches of up to 5 events, after ten minutes
 """
 
-import http.server
 import json
-import threading
 import time
 import uuid
 
@@ -19,88 +17,10 @@ import pytest
 from tests.contract.conftest import ConversationDriver, plan, user_message, wait_until
 from tests.contract.feed import is_full_state, without_nulls
 from tests.contract.ownserver import START_CMD, OwnServer
+from tests.support.receiver import Receiver
 
 KEY = "key-of-the-server"
 PATIENCE = 15.0
-
-
-class Receiver:
-    """A service that collects what is posted to it."""
-
-    def __init__(self):
-        self.posts, self.fail_next, self.delay = [], 0, 0
-        receiver, lock = self, threading.Lock()
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with lock:
-                    status = 503 if receiver.fail_next > 0 else 200
-                    receiver.fail_next -= 1
-                    receiver.posts.append(Post(self.path, dict(self.headers), body, status))
-                time.sleep(receiver.delay)
-                self.send_response(status)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-    def infos(self, conversation, status=200):
-        """The conversation infos received, in order."""
-        return [
-            p.body
-            for p in list(self.posts)
-            if p.status == status and p.path.endswith("/conversations") and p.body["id"] == conversation.id
-        ]
-
-    def batches(self, conversation, status=200):
-        """The event batches received, in order."""
-        name = f"/events/{uuid.UUID(conversation.id).hex}"
-        return [p.body for p in list(self.posts) if p.status == status and p.path.endswith(name)]
-
-    def events(self, conversation):
-        return [event for batch in self.batches(conversation) for event in batch]
-
-    def wait_info(self, conversation, **expected):
-        def found():
-            return next(
-                (
-                    info
-                    for info in reversed(self.infos(conversation))
-                    if all(info[k] == v for k, v in expected.items())
-                ),
-                None,
-            )
-
-        return wait_until(found, PATIENCE, message=f"conversation info with {expected}")
-
-    def wait_events(self, conversation, log):
-        """Wait until every event of ``log`` has been received."""
-        wait_until(
-            lambda: {e["id"] for e in log} <= {e["id"] for e in self.events(conversation)},
-            PATIENCE,
-            message="all events at the webhook",
-        )
-        return self.events(conversation)
-
-
-class Post:
-    def __init__(self, path, headers, body, status):
-        self.path, self.body, self.status, self.at = path, body, status, time.monotonic()
-        self.headers = {name.lower(): value for name, value in headers.items()}
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +73,7 @@ def server(receivers, tmp_path_factory):
 
 
 @pytest.fixture
-def begin(server, agent_config, workspace):
+def begin(server, receivers, agent_config, workspace):
     """Callable that starts a conversation on the server with webhooks."""
     started = []  # deleted in the end, if the test has not done it
 
@@ -173,6 +93,8 @@ def begin(server, agent_config, workspace):
     yield _begin
     for conversation in started:
         server.http.delete(conversation.path)
+    for conversation in started:  # so that nothing of it comes in the midst of the next test
+        receivers[0].wait_info(conversation, execution_status="deleting")
 
 
 def finish():

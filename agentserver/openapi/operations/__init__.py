@@ -1,6 +1,14 @@
 """All operations, room by room."""
 
-from agentserver.openapi.operations import bash, catalog, configuration, conversations, server, workspace
+from agentserver.openapi.operations import (
+    bash,
+    catalog,
+    configuration,
+    conversations,
+    server,
+    webhooks,
+    workspace,
+)
 
 OPERATIONS = (
     *server.OPERATIONS,
@@ -9,4 +17,5 @@ OPERATIONS = (
     *workspace.OPERATIONS,
     *configuration.OPERATIONS,
     *catalog.OPERATIONS,
+    *webhooks.OPERATIONS,
 )

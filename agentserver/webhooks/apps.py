@@ -1,0 +1,11 @@
+from django.apps import AppConfig
+
+
+class WebhooksConfig(AppConfig):
+    name = "agentserver.webhooks"
+    label = "webhooks"
+
+    def ready(self) -> None:
+        from agentserver.webhooks import lifecycle
+
+        lifecycle.register()
