@@ -125,7 +125,7 @@ def _of_row(row: Webhook, guarded: bool) -> Hook:
         owner_id=row.owner_id,
         base_url=row.base_url.rstrip("/"),
         headers=headers_of(row),
-        secret=_opened(row.secret) or None,
+        secret=secret_of(row),
         guarded=guarded,
         failing=row.failing_since is not None,
         event_buffer_size=row.event_buffer_size,
@@ -139,6 +139,11 @@ def _of_row(row: Webhook, guarded: bool) -> Hook:
 def headers_of(row: Webhook) -> dict[str, str]:
     """The headers of a webhook made here, in plain. Raises ValueError if no key of ours opens them."""
     return json.loads(_opened(row.headers) or "{}")
+
+
+def secret_of(row: Webhook) -> str | None:
+    """The same for what signs its posts."""
+    return _opened(row.secret) or None
 
 
 def _opened(token: str) -> str:

@@ -25,7 +25,7 @@ def view(row: Webhook) -> dict[str, Any]:
         "source": "database" if row.key is None else "environment",
         "base_url": row.base_url,
         "headers": dict.fromkeys(_header_names(row), MASK),
-        "secret_set": bool(row.secret) if row.key is None else bool(hooks.configured()[row.key].secret),
+        "secret_set": _has_secret(row),
         **_numbers(row),
         "enabled": row.enabled,
         "disabled_reason": row.disabled_reason or None,
@@ -48,6 +48,15 @@ def _header_names(row: Webhook) -> list[str]:
         return sorted(hooks.headers_of(row))
     except ValueError:
         return []
+
+
+def _has_secret(row: Webhook) -> bool:
+    if row.key is not None:
+        return bool(hooks.configured()[row.key].secret)
+    try:
+        return hooks.secret_of(row) is not None
+    except ValueError:  # no key of ours opens it: it counts as unset
+        return False
 
 
 def listed(*, owner: int | None) -> list[dict[str, Any]]:

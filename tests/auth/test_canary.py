@@ -1,7 +1,6 @@
 """Secrets leave by no exit: a canary in every secret field, then a search of all that comes out.
 
-To add a place for a secret, add a canary to ``fill``. To add an exit, add a step to ``everything``;
-the bodies of webhooks come in there with webhooks, of which only the settings exist yet.
+To add a place for a secret, add a canary to ``fill``. To add an exit, add a step to ``everything``.
 """
 
 import contextlib
@@ -14,13 +13,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.contract.conftest import plan, user_message, wait_until
+from tests.contract.conftest import ConversationDriver, plan, user_message, wait_until
 from tests.contract.feed import Feed
+from tests.support.receiver import Receiver
 from tests.support.server import OwnServer
 
 SESSION_KEY = "canary-session-key-77b1"
 SECRET_KEY = "canary-installation-key-5c2e"
 WEBHOOK_KEY = "canary-webhook-header-90aa"
+SIGNING_KEY = "canary-webhook-secret-17c3"
 TOOL_SECRET = "canary-conversation-secret-41d0"
 BROKEN = "canary-bad-body-"
 
@@ -33,12 +34,22 @@ def canary(name):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def receiver():
+    """Where webhooks post to."""
+    made = Receiver()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def server(receiver, tmp_path_factory):
     made = OwnServer(
         tmp_path_factory.mktemp("canary"),
         OH_SESSION_API_KEYS_0=SESSION_KEY,
         OH_SECRET_KEY=SECRET_KEY,
-        OH_WEBHOOKS_0_BASE_URL="http://127.0.0.1:9",
+        OH_WEBHOOKS_0_BASE_URL=receiver.url,
+        OH_WEBHOOKS_0_FLUSH_DELAY="0.2",
+        OH_WEBHOOKS_0_SECRET=SIGNING_KEY,
         OH_WEBHOOKS_0_HEADERS=json.dumps({"X-Receiver": WEBHOOK_KEY}),
         LOG_LEVEL="DEBUG",
     )
@@ -128,11 +139,19 @@ def fill(server, agent):
             "/api/llm/provider-connections",
             json={"display_name": "Shared", "provider": "openai", "api_key": canary("connection")},
         ),
+        http.post(
+            "/api/webhooks",
+            json={
+                "base_url": "https://hooks.invalid",
+                "headers": {"X-Key": canary("hook-header")},
+                "secret": canary("hook-secret"),
+            },
+        ),
     ]
     assert {response.status_code for response in put} <= {200, 201}, [r.text for r in put]
     names = ("settings-llm", "settings-context", "settings-mcp-env", "settings-header", "named", "profile")
-    made = {canary(name) for name in (*AGENT_SECRETS, *names, "connection")}
-    return made | {SESSION_KEY, SECRET_KEY, WEBHOOK_KEY, TOOL_SECRET}
+    made = {canary(name) for name in (*AGENT_SECRETS, *names, "connection", "hook-header", "hook-secret")}
+    return made | {SESSION_KEY, SECRET_KEY, WEBHOOK_KEY, SIGNING_KEY, TOOL_SECRET}
 
 
 def bodies(agent, conversation):
@@ -157,6 +176,7 @@ def bodies(agent, conversation):
         ("POST", "/api/cloud-proxy", {"host": bad, "path": bad, "headers": {"Authorization": bad}}),
         ("POST", "/api/init", {"secret_key": bad}),
         ("POST", "/api/bash/execute_bash_command", {"command": {"secret": bad}}),
+        ("POST", "/api/webhooks", {"base_url": bad, "secret": {"not": bad}, "headers": {"X": bad + "\n"}}),
     ]
 
 
@@ -169,7 +189,7 @@ def routes(http):
 
 
 @pytest.fixture(scope="module")
-def everything(server, agent, conversation, fill):
+def everything(server, receiver, agent, conversation, fill):
     """All that came out, by where: text or bytes."""
     http = server.http
     came = {f"GET {path}": http.get(path).content for path in routes(http)}
@@ -183,6 +203,7 @@ def everything(server, agent, conversation, fill):
     broken = http.post("/api/conversations", content=f'{{"key": "{BROKEN}9f", '.encode())
     came["refusal of what is no JSON"] = broken.content
     came["frames"] = _frames(server, conversation)
+    came["webhooks"] = _posted(http, receiver, conversation)
     came["exported"] = _exported(http, conversation)
     came["environment of a command"] = _environment(http)
     came["argv"] = _argv(server)
@@ -208,6 +229,15 @@ def _frames(server, conversation):
         feed.send(BROKEN + "frame")
         feed.wait(lambda frame: frame.get("kind") == "ServerErrorEvent")
         return json.dumps(feed.frames).encode()
+
+
+def _posted(http, receiver, conversation):
+    """The bodies of all posts, once every event of the conversation has come."""
+    log = http.get(f"{conversation}/events/search").json()["items"]
+    of = ConversationDriver(http, http.get(conversation).json())
+    receiver.wait_events(of, log)
+    assert receiver.infos(of)
+    return b"\n".join(post.raw for post in list(receiver.posts))
 
 
 def _exported(http, conversation):
@@ -255,6 +285,8 @@ def test_the_exits_were_not_empty(everything):
         assert content, exit_
     assert b"ObservationEvent" in everything["frames"]
     assert b"ActionEvent" in everything["exported"]
+    assert b"ObservationEvent" in everything["webhooks"]
+    assert b"full_state" in everything["webhooks"]
     assert b"PATH=" in everything["environment of a command"]
 
 
