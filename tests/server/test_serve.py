@@ -1,6 +1,7 @@
 """The command line: what it refuses, and that it says what to do."""
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -54,6 +55,14 @@ def test_a_setting_that_cannot_be_used_ends_the_start_with_a_sentence(run, setti
     assert ended.returncode == 1
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_port_that_is_taken_ends_the_start_with_an_error(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = run("serve", "--port", str(taken.getsockname()[1]))
+
+    assert ended.returncode == 1
+    assert "address already in use" in ended.stderr
 
 
 def test_documented_production_settings_pass_the_deployment_check(run):
