@@ -10,6 +10,7 @@ import sqlite3
 import zipfile
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -25,7 +26,7 @@ SIGNING_KEY = "canary-webhook-secret-17c3"
 TOOL_SECRET = "canary-conversation-secret-41d0"
 BROKEN = "canary-bad-body-"
 
-NOT_OFFERED = {"/api/vscode/url", "/api/desktop/url"}
+NOT_OFFERED = {"/api/vscode/url"}
 AGENT_SECRETS = ("llm", "condenser", "mcp-env", "mcp-header", "context")
 
 
@@ -292,8 +293,6 @@ def test_the_exits_were_not_empty(everything):
 
 def test_the_secrets_worked_all_the_same(server, conversation, llm_url, everything):
     """They are hidden, not lost: the model got its key, and each can be had by who asks for it."""
-    import httpx
-
     requests = httpx.get(f"{llm_url}/requests", params={"contains": "TOOL_SECRET"}).json()
     assert canary("llm") in json.dumps([request["authorization"] for request in requests])
     assert server.http.get("/api/settings/secrets/NAMED").text == canary("named")
@@ -313,3 +312,29 @@ def test_under_another_key_everything_can_be_read_and_nothing_is_sent(server, co
     assert set(offered.values()) <= {404, 422}, offered
     assert server.http.get("/api/settings").json()["agent_settings"]["llm"]["api_key"] is None
     assert all("gAAAA" not in answer.text for answer in answers.values())
+
+
+def test_under_another_key_no_provider_sees_cipher_text_and_a_new_key_heals(
+    server, agent, conversation, llm_url, everything
+):
+    """Comes after the test above, on the server that it restarted under another key."""
+    server.http.post(f"{conversation}/run")
+    wait_until(
+        lambda: server.http.get(conversation).json()["execution_status"] != "running",
+        timeout=60,
+        message="the end of the run without a key",
+    )
+    fresh = {**agent["llm"], "api_key": "sk-entered-again"}
+    assert server.http.post(f"{conversation}/switch_llm", json={"llm": fresh}).status_code == 200
+    message = user_message(plan({"tool": "finish", "args": {"message": "healed"}}), True)
+    server.http.post(f"{conversation}/events", json=message)
+    wait_until(
+        lambda: server.http.get(f"{conversation}/agent_final_response").json()["response"] == "healed",
+        timeout=60,
+        message="the answer with the new key",
+    )
+
+    requests = httpx.get(f"{llm_url}/requests", params={"contains": "TOOL_SECRET"}).json()
+    shown = [str(request["authorization"]) for request in requests]
+    assert shown[-1] == "Bearer sk-entered-again"
+    assert not any("gAAAA" in key or "*" in key for key in shown), shown

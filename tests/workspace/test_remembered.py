@@ -69,4 +69,4 @@ def test_the_editor_is_off_and_the_desktop_absent(http):
     """The shared server runs with OH_ENABLE_VSCODE=false."""
     assert http.get("/api/vscode/status").json()["enabled"] is False
     assert http.get("/api/vscode/url").status_code == 503
-    assert http.get("/api/desktop/url").status_code == 503
+    assert http.get("/api/desktop/url").status_code == 404

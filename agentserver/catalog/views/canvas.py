@@ -14,11 +14,6 @@ class NotOffered(Problem):
     sentence = "This server does not host extensions of the canvas. Install them where the canvas is served."
 
 
-class NoBackend(NotOffered):
-    status_code = 503
-    sentence = "This server has no ingress for the backends of canvas extensions."
-
-
 class NoSuchExtension(NotFound):
     sentence = "No canvas extension of this name is installed."
 
@@ -47,10 +42,10 @@ class CanvasExtensionView(APIView):
 
 
 class AppBackendSessionView(APIView):
-    """POST: refused. DELETE: there is nothing to end."""
+    """POST: no extension, so no backend. DELETE: there is nothing to end."""
 
     def post(self, request, name):
-        raise NoBackend()
+        raise NoSuchExtension()
 
     def delete(self, request, name):
         return Response(status=204)

@@ -59,7 +59,7 @@ OPERATIONS = (
     op("POST", f"{_CANVAS}/backend/stop", answer=_OBJECT),
     op("GET", f"{_CANVAS}/bundle", answer=_BINARY, shapes=("text/javascript",), errors=(404,)),
     op("GET", f"{_CANVAS}/icon", answer=_BINARY, shapes=("*/*",), errors=(404,)),
-    op("POST", "/app-backends/{extension_name}/session", answer=_OBJECT, errors=(403, 409, 503)),
+    op("POST", "/app-backends/{extension_name}/session", answer=_OBJECT, errors=(403, 404, 409)),
     op("DELETE", "/app-backends/{extension_name}/session", ok=204, errors=(403,)),
     op("GET", "/v1/models", answer=_OBJECT),
     op("POST", "/v1/chat/completions", body=_OBJECT, answer=_OBJECT),

@@ -66,7 +66,7 @@ OPERATIONS = (
         errors=(503,),
         scoped=True,
     ),
-    op("GET", "/api/desktop/url", answer={"type": "object"}, errors=(503,), deprecated=True),
+    op("GET", "/api/desktop/url", answer={"type": "object"}, errors=(404,), deprecated=True),
     op("GET", "/api/workspaces", answer=f"{_BODIES}:Workspaces"),
     op("POST", "/api/workspaces", body=f"{_BODIES}:Workspaces", answer=f"{_BODIES}:Workspaces"),
     op("DELETE", "/api/workspaces", answer=_DELETED, query="path*"),

@@ -3,7 +3,7 @@
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agentserver.errors import Unavailable
+from agentserver.errors import NotFound
 from agentserver.workspace import editor, scopes
 
 
@@ -30,7 +30,7 @@ class EditorUrlView(APIView):
 
 
 class DesktopUrlView(APIView):
-    """GET: 503, as the older protocol has it where the desktop is switched off. Here there is none."""
+    """GET: 404. Older servers had one; clients still ask."""
 
     def get(self, request):
-        raise Unavailable("This server offers no desktop.")
+        raise NotFound("This server offers no desktop.")
