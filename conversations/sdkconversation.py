@@ -10,6 +10,9 @@ from openhands.sdk.conversation.title_utils import extract_first_user_message, g
 from openhands.sdk.event import AgentErrorEvent
 from openhands.sdk.event.conversation_error import ConversationErrorEvent
 
+from agentserver.configuration import secrecy
+
+_QUOTING = {ConversationErrorEvent: "detail", AgentErrorEvent: "error"}
 TAIL = 200
 """Events at the end of the branch among which calls without a result are looked for."""
 
@@ -31,6 +34,18 @@ class RunnerConversation(LocalConversation):
             if self._state.execution_status.value == "paused":
                 return True
         return super()._check_stuck_or_nudge()
+
+    def _tree_stamping(self, inner: Callable[[Any], None]) -> Callable[[Any], None]:
+        # Every event comes by here, also from the agent and its tools, before anything sees it.
+        return super()._tree_stamping(lambda event: inner(self._hide_keys(event)))
+
+    def _hide_keys(self, event: Any) -> Any:
+        """An error without the keys of the agent's models: providers quote what they refuse."""
+        for kind, field in _QUOTING.items():
+            if isinstance(event, kind):
+                text = secrecy.masked(getattr(event, field), self.agent.get_all_llms())
+                return event.model_copy(update={field: text})
+        return event
 
     def save(self) -> None:
         """Persist the state now: for what is changed in place, which the SDK does not notice."""

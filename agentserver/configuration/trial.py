@@ -1,10 +1,10 @@
 """Trying out a language model: one short question to its provider."""
 
+import json
 from typing import Any
 
-from agentserver.configuration import connections, llm_profiles
+from agentserver.configuration import connections, llm_profiles, secrecy
 from agentserver.configuration.models import LLMProfile
-from agentserver.configuration.refusals import texts_in
 
 SECONDS = 30
 """What the answer may take; a provider that is slow exists, so it counts as valid."""
@@ -12,8 +12,6 @@ SECONDS = 30
 
 def tried(*, owner: int | None, name: str, llm: Any) -> dict[str, Any]:
     """The wire's ValidateProfileResponse. Raises Invalid (422) for what is no LLM."""
-    import json
-
     stored = LLMProfile.objects.filter(owner=owner, name=name).first()
     model = llm_profiles.parsed(llm, json.loads(stored.body) if stored else None)
     model = connections.applied(owner=owner, llm=model)
@@ -33,13 +31,6 @@ def _ask(llm: Any) -> dict[str, str] | None:
     except Exception as error:
         return {
             "type": type(error).__name__,
-            "message": _without_secrets(str(error), llm),
+            "message": secrecy.masked(str(error), [llm])[:1000],
         }
     return None
-
-
-def _without_secrets(message: str, llm: Any) -> str:
-    for secret in (getattr(llm, field) for field in llm_profiles.secret_fields()):
-        for text in texts_in(secret):
-            message = message.replace(text, "**********")
-    return message[:1000]

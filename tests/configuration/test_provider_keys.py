@@ -171,3 +171,24 @@ def test_a_key_that_the_provider_revoked_is_replaced_in_an_old_conversation(serv
     conversation.wait_finished()
 
     assert conversation.llm_calls()[-1]["authorization"] == "Bearer sk-fresh"
+
+
+@pytest.mark.parametrize("status", [400, 401, 500])
+def test_a_key_that_the_provider_quotes_is_not_recorded(llm, begin, status):
+    key = "sk-quoted-by-the-provider"
+    refused = {"say": f"Incorrect API key provided: {key}", "status": status}
+    agent = {"kind": "Agent", "llm": llm(key), "tools": []}
+    conversation = begin(refused, agent=agent)
+    conversation.wait_status("error")
+
+    (error,) = conversation.of_kind("ConversationErrorEvent")
+    assert error["detail"]
+    assert key not in error["detail"]
+
+
+def test_a_key_that_the_provider_quotes_is_not_shown_when_a_profile_is_tried(server, llm, llm_url):
+    tried = llm("sk-quoted-by-the-provider", base_url=f"{llm_url}/nowhere/sk-quoted-by-the-provider")
+    answer = server.http.post("/api/profiles/tried/validate", json={"llm": tried})
+
+    assert answer.json()["valid"] is False
+    assert "sk-quoted" not in answer.text
