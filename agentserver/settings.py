@@ -165,6 +165,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "OpenHands Agent Server",
     "VERSION": "1.58.2",
+    "OAS_VERSION": "3.1.0",  # its schemas are pydantic's, which 3.0 does not know in full
     "DEFAULT_GENERATOR_CLASS": "agentserver.openapi.generator.Generator",
     "POSTPROCESSING_HOOKS": ["agentserver.openapi.generator.complete"],
     # Scripts of the documentation pages come from this server, not from a CDN.
