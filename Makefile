@@ -25,7 +25,7 @@ serve: setup ## Start the server on 127.0.0.1:8000
 	@OH_EXPOSE_ENCRYPTED_SECRETS=$${OH_EXPOSE_ENCRYPTED_SECRETS:-true} exec $(PYTHON) manage.py serve $(ARGS)
 
 demo: setup ## Start a server of its own and show a conversation that is paused, interrupted and resumed
-	@exec $(PYTHON) examples/demo.py
+	@exec $(PYTHON) -m agentserver demo $(ARGS)
 
 test: setup ## Run every test
 	@$(PYTEST) $(WORKERS) $(ARGS)

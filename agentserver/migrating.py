@@ -30,7 +30,7 @@ def migrate_if_needed() -> None:
 def _require_migrated() -> None:
     if missing():
         raise conf.ConfigurationError(
-            "The tables of the database are not those of this version. Run: python manage.py migrate"
+            "The tables of the database are not those of this version. Run: agentserver migrate"
         )
 
 

@@ -80,7 +80,7 @@ def _migrations() -> str:
     """Looked at until they are complete: the code of a process does not change."""
     global _migrated
     if not _migrated and migrating.missing():
-        raise Unwell("Tables are missing. Run manage.py migrate.")
+        raise Unwell("Tables are missing. Run: agentserver migrate")
     _migrated = True
     return "ok"
 

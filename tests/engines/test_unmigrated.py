@@ -34,4 +34,4 @@ def test_a_start_without_the_tables_says_how_to_make_them(empty_database, tmp_pa
     )
 
     assert run.returncode == 1
-    assert run.stderr.rstrip().endswith("Run: python manage.py migrate")
+    assert run.stderr.rstrip().endswith("Run: agentserver migrate")

@@ -1,11 +1,11 @@
-"""`make demo`: a conversation that runs terminal commands, is paused, interrupted in flight and resumed.
+"""`agentserver demo`: a conversation that runs commands, is paused, interrupted in flight and resumed.
 
 Starts a server on a free port with a data directory of its own, talks to it with the real client of
 openhands-sdk, and prints what happens. The model is the server's own scripted `demo`, so no key is
 needed. Exits with 0 only if each of these things really happened.
 
-    .venv/bin/python examples/demo.py
-    .venv/bin/python examples/demo.py --server http://127.0.0.1:8000   # a server that runs already
+    agentserver demo
+    agentserver demo --server http://127.0.0.1:8000   # a server that runs already
 """
 
 import argparse
@@ -19,7 +19,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,18 @@ os.environ.setdefault("OPENHANDS_SUPPRESS_BANNER", "1")
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("LOG_LEVEL", "ERROR")  # the client's; what matters is printed here
 
-MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 SLOW = "wc -l < demo_lines.txt"
 """The command that the slow answer brings."""
 STARTED = time.monotonic()
+SUMMARY = "Show a conversation that runs commands, is paused, interrupted in flight, and resumed."
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: Sequence[str]) -> int:
+    """Show it; the exit code: 0 if all of it happened."""
+    parser = argparse.ArgumentParser(prog="agentserver demo", description=SUMMARY)
     parser.add_argument("--server", metavar="URL", help="use this server instead of starting one")
     parser.add_argument("--model", metavar="URL", help="OpenAI-compatible address of a demo model")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     directory = Path(tempfile.mkdtemp(prefix="agentserver-demo-"))
     try:
         with given(options.server) if options.server else started(directory) as url:
@@ -203,7 +204,8 @@ def started(directory: Path) -> Generator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = directory / "server.log"
-    command = [sys.executable, str(MANAGE), "serve", "--port", str(port), "--data", str(directory / "data")]
+    command = [sys.executable, "-m", "agentserver", "serve", "--port", str(port)]
+    command += ["--data", str(directory / "data")]
     # The demo is one of a server without a key, whatever this shell is set to.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OH_") and k != "SESSION_API_KEY"}
     tell("Starting a server ...")
@@ -228,7 +230,3 @@ def _has_died(process: subprocess.Popen[bytes], log: Path) -> bool:
     if process.poll() is not None:
         raise Unproven(f"the server ended at once:\n{log.read_text()[-3000:]}")
     return False
-
-
-if __name__ == "__main__":
-    sys.exit(main())
