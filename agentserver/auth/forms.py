@@ -20,7 +20,7 @@ class LoginForm(forms.Form):
     session_key = forms.CharField(
         required=False,
         strip=False,
-        label="or session key",
+        label="Session key",
         widget=forms.PasswordInput({"autocomplete": "off"}),
     )
 

@@ -1,7 +1,5 @@
 """The numbers of the operations page: from rows, what all processes share; from metrics, this one's."""
 
-import importlib
-import importlib.util
 import time
 from typing import Any
 
@@ -13,6 +11,7 @@ from agentserver import conf, lifespan
 from agentserver.dashboard import samples
 from agentserver.dashboard.listing import LABELS
 from agentserver.observability import metrics
+from agentserver.webhooks import reads
 from bashevents.models import BashEvent
 from conversations.models import Conversation, Event
 
@@ -46,7 +45,7 @@ def operations(since: float) -> dict[str, Any]:
         ],
         "process": _process(),
         "stored": _stored(),
-        "webhooks": _webhooks(),
+        "webhooks": reads.backlog(),
     }
 
 
@@ -102,13 +101,6 @@ def _database_bytes() -> int:
         else:
             cursor.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
         return cursor.fetchone()[0]
-
-
-def _webhooks() -> Any:
-    """What waits to be delivered; None where webhooks are not part of this server."""
-    if importlib.util.find_spec("agentserver.webhooks") is None:
-        return None
-    return importlib.import_module("agentserver.webhooks").backlog()
 
 
 def engine() -> str:

@@ -41,7 +41,7 @@ def enter(open_page, server):
     def _enter(path, user=None):
         page = open_page(path, base=server.url)
         if user is None:
-            page.get_by_label("session key").fill(KEY)
+            page.get_by_label("Session key").fill(KEY)
         else:
             page.get_by_label("Username").fill(user)
             page.get_by_label("Password").fill(PASSWORD)
@@ -163,6 +163,19 @@ def test_the_admin_interrupts_exports_and_deletes(enter, run_of):
 
     expect(page.get_by_text("delete: 2 done.")).to_be_visible()
     wait_until(lambda: [talked.http.get(talked.path).status_code for talked in talks] == [404, 404])
+
+
+def test_every_page_of_the_admin_opens_under_the_same_policy(enter):
+    page = enter("/admin/", user="root")
+    base = page.url.partition("/admin")[0]
+    lists = page.eval_on_selector_all("#content-main th a", "links => links.map(link => link.pathname)")
+    assert len(lists) >= 10
+
+    for path in lists:
+        answer = page.goto(base + path)
+
+        assert answer.status == 200, path
+        assert "script-src 'self';" in answer.headers["content-security-policy"]
 
 
 def _choose(page, talks, action):

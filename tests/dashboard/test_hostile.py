@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.contract.dialogue import finish, shell, think
+from tests.contract.kit import Repo
 from tests.dashboard.conftest import conversation_path
 from tests.dashboard.test_many_events import event, stored_events
 
@@ -120,8 +122,6 @@ def test_nothing_in_any_field_of_any_event_becomes_markup(open_page, attacked):
 
 
 def test_nothing_in_what_a_model_streams_or_a_command_prints_becomes_markup(open_page, talk, workspace):
-    from tests.contract.dialogue import finish, shell, think
-
     (workspace / "payload").write_text(PAYLOAD)
     steps = [shell("cat payload", say=PAYLOAD), think(PAYLOAD), finish(PAYLOAD)]
     talked = talk(*steps, run=False)
@@ -132,6 +132,19 @@ def test_nothing_in_what_a_model_streams_or_a_command_prints_becomes_markup(open
 
     harmless(page)
     expect(page.get_by_role("region", name="Output")).to_contain_text("onerror")
+
+
+def test_nothing_in_the_name_or_the_text_of_a_changed_file_becomes_markup(open_page, talk, workspace):
+    Repo(workspace).commit(first="kept")
+    (workspace / "<img src=x onerror=window.hacked='name'>").write_text(PAYLOAD)
+    page = open_page(conversation_path(talk(finish("done"))))
+    expect(page.locator("#status")).to_have_text("Finished")
+
+    page.get_by_role("tab", name="Changes").click()
+    page.locator("#changes summary").click()
+
+    expect(page.locator("#changes .added").first).to_contain_text("onerror")
+    harmless(page)
 
 
 def test_nothing_in_the_list_or_a_search_becomes_markup(open_page, attacked):

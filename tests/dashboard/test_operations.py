@@ -24,6 +24,7 @@ def test_numbers_follow_what_happens(open_page, talk):
     expect(running).to_have_text("0")
     expect(page.locator("[data-number=interrupt]")).to_contain_text("s")
     expect(page.locator("[data-number=database]")).to_contain_text("iB")
+    expect(page.locator("[data-number=webhooks-more]")).to_have_text("none configured")
 
 
 @pytest.mark.parametrize("since", ["", "x", "1e999", "nan"])

@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from tests.contract.conftest import plan
 from tests.contract.dialogue import finish, say, shell, think
+from tests.contract.kit import Repo
 from tests.dashboard.conftest import conversation_path
 
 SLOW = 20
@@ -146,15 +147,20 @@ def test_two_browsers_see_and_control_one_conversation(open_page, talk):
 
 
 def test_an_edit_is_shown_as_a_difference_and_changed_files_are_listed(open_page, talk, workspace):
+    repository = Repo(workspace)
+    repository.commit(**{"notes.txt": "alpha\nbeta\n"})
     file = workspace / "notes.txt"
-    file.write_text("alpha\nbeta\n")
     edit = {"command": "str_replace", "path": str(file), "old_str": "beta", "new_str": "gamma"}
     page = open_page(conversation_path(talk({"tool": "file_editor", "args": edit}, finish("edited"))))
-
-    difference = page.get_by_role("region", name=f"Changes of {file}")
-
+    difference = page.locator("#timeline").get_by_role("region", name=f"Changes of {file}")
     expect(difference.locator(".removed")).to_contain_text("-beta")
     expect(difference.locator(".added")).to_contain_text("+gamma")
+
+    page.get_by_role("tab", name="Changes").click()
+    page.locator("#changes").get_by_text("notes.txt").click()
+
+    expect(page.locator("#changes .removed")).to_contain_text("-beta")
+    expect(page.locator("#changes .added")).to_contain_text("+gamma")
 
 
 def test_json_of_an_event_and_the_chart_are_there_on_demand(open_page, talk):

@@ -1,40 +1,39 @@
 // The files that differ from the last commit of the workspace, each with its difference.
 
-import { Refused, call } from "./api.js";
+import { call } from "./api.js";
 import { difference } from "./diff.js";
 import { h } from "./dom.js";
 
 const SIGNS = { ADDED: "A", UPDATED: "M", DELETED: "D", MOVED: "R" };
 const MOST = 300;
 
-export async function showChanges(place, conversation) {
+/** Fill `place`. `workspace`: the directory of the conversation. */
+export async function showChanges(place, conversation, workspace) {
   place.replaceChildren(h("p", { class: "loading" }, "Looking …"));
   const api = `/api/conversations/${conversation}/git`;
+  const again = h("button", { class: "button small", on: { click: () => showChanges(place, conversation, workspace) } }, "Look again");
   let changes;
   try {
-    changes = await call("GET", `${api}/changes?path=.`);
+    changes = await call("GET", `${api}/changes?path=${encodeURIComponent(workspace)}`);
   } catch (error) {
-    const away = error instanceof Refused && error.status !== 0;
-    const text = away ? "The workspace is not in a git repository, so there is nothing to compare with. Edits of files stand in the timeline." : error.message;
-    place.replaceChildren(h("p", { class: "help" }, text));
+    place.replaceChildren(h("p", { class: "help" }, error.message), h("p", {}, again));
     return;
   }
-  const again = h("button", { class: "button small", on: { click: () => showChanges(place, conversation) } }, "Look again");
   if (!changes.length) {
-    place.replaceChildren(h("p", { class: "help" }, "No file differs from the last commit."), h("p", {}, again));
+    place.replaceChildren(h("p", { class: "help" }, "No file differs from the last commit, or the workspace is in no git repository. Edits stand in the timeline in any case."), h("p", {}, again));
     return;
   }
   const more = changes.length > MOST ? h("p", { class: "help" }, `${changes.length - MOST} more files.`) : "";
-  place.replaceChildren(h("ul", { class: "changes" }, changes.slice(0, MOST).map((one) => file(api, one))), more, h("p", {}, again));
+  place.replaceChildren(h("ul", { class: "changes" }, changes.slice(0, MOST).map((one) => file(api, workspace, one))), more, h("p", {}, again));
 }
 
-function file(api, { status, path }) {
+function file(api, workspace, { status, path }) {
   const box = h("details", {}, h("summary", {}, h("b", { title: status }, SIGNS[status] ?? "?"), String(path)));
   box.addEventListener("toggle", async () => {
     if (!box.open || box.dataset.loaded) return;
     box.dataset.loaded = "yes";
     try {
-      const { original, modified } = await call("GET", `${api}/diff?path=${encodeURIComponent(path)}`);
+      const { original, modified } = await call("GET", `${api}/diff?path=${encodeURIComponent(`${workspace}/${path}`)}`);
       box.append(difference("", original, modified));
     } catch (error) {
       box.append(h("p", { class: "help" }, error.message));

@@ -15,17 +15,18 @@ export class Command {
     this.complete = live;
     this.drawing = false;
     this.word = h("span", { class: "result" });
-    this.stop = h("button", { class: "button danger small", type: "button", on: { click: (click) => this.end(click) } }, "Stop");
+    this.stop = h("button", { class: "button danger small", type: "button", on: { click: () => this.end() } }, "Stop");
     this.screen = h("div", { class: "terminal", tabindex: 0, role: "region", "aria-label": "Output" });
-    const head = h("summary", {}, h("span", { class: "brief" }, item.command.trim().split("\n", 1)[0]), h("time", { class: "result", datetime: item.timestamp }, item.timestamp.slice(0, 19).replace("T", " ")), this.word, this.stop);
+    const head = h("summary", {}, h("span", { class: "brief" }, item.command.trim().split("\n", 1)[0]), h("time", { class: "result", datetime: item.timestamp }, item.timestamp.slice(0, 19).replace("T", " ")), this.word);
     const typed = h("div", { class: "terminal", tabindex: 0, role: "region", "aria-label": "Command" }, h("span", { class: "prompt" }, item.command));
-    this.element = h("details", { class: "action", data: { command: item.id } }, head, item.cwd && h("div", { class: "fields" }, `in ${item.cwd}`), typed, this.screen);
-    this.element.addEventListener("toggle", () => this.element.open && this.fetch());
+    this.box = h("details", { class: "action" }, head, item.cwd && h("div", { class: "fields" }, `in ${item.cwd}`), typed, this.screen);
+    this.box.addEventListener("toggle", () => this.box.open && this.fetch());
+    this.element = h("article", { class: "command", "aria-label": "Bash command", data: { command: item.id } }, this.box, this.stop);
     this.update(item);
   }
 
   open() {
-    this.element.open = true; // its toggle fetches
+    this.box.open = true; // its toggle fetches
   }
 
   update({ running, exit_code: code }) {
@@ -34,7 +35,7 @@ export class Command {
     this.stop.hidden = !running;
     this.word.className = running ? "result busy" : code === 0 ? "result good" : "result bad";
     this.word.textContent = running ? "running" : code === 0 ? "done" : code === null || code === undefined ? "ended" : `exit ${code}`;
-    this.element.classList.toggle("bad", !running && code !== 0);
+    this.box.classList.toggle("bad", !running && code !== 0);
   }
 
   output(event) {
@@ -46,7 +47,7 @@ export class Command {
   /** After a break: what was missed is fetched. */
   again() {
     this.complete = false;
-    if (this.element.open) this.fetch();
+    if (this.box.open) this.fetch();
   }
 
   async fetch() {
@@ -79,8 +80,7 @@ export class Command {
     });
   }
 
-  end(click) {
-    click.preventDefault(); // it does not fold the box
+  end() {
     attempt("POST", `/api/bash/bash_commands/${this.id}/stop`);
   }
 }

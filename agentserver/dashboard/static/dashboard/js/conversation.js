@@ -222,7 +222,7 @@ $("#message").addEventListener("keydown", (event) => {
 });
 tabs($("#panel .tabs"), (shown) => {
   if (shown === "usage") usage.open();
-  if (shown === "changes") showChanges($("#changes"), id);
+  if (shown === "changes") showChanges($("#changes"), id, page.dataset.workspace);
 });
 shortcuts(
   {

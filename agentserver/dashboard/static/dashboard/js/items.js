@@ -30,7 +30,7 @@ function time(event) {
 }
 
 const more = (event, context) =>
-  h("button", { class: "more", type: "button", "aria-label": `JSON of this ${event.kind}`, on: { click: (click) => { click.preventDefault(); context.open(event); } } }, "{ }");
+  h("button", { class: "more", type: "button", "aria-label": `JSON of this ${event.kind}`, on: { click: () => context.open(event) } }, "{ }");
 
 function large(event) {
   return h("div", { class: "marker" }, `${event.kind} with ${event.characters} characters`);
@@ -50,11 +50,11 @@ function action(event, context) {
   if (tool === "finish") return finish(event, context, said, String(fields.message ?? ""));
   const outcome = context.result ? resultOf(context.result) : null;
   const box = h("details", { class: outcome?.bad ? "action bad" : "action", open: opened(event, context, outcome) },
-    h("summary", {}, h("span", { class: "tool" }, TOOLS[tool] ?? tool), h("span", { class: "brief" }, brief), word(outcome, context), more(event, context)),
+    h("summary", {}, h("span", { class: "tool" }, TOOLS[tool] ?? tool), h("span", { class: "brief" }, brief), word(outcome, context)),
     ...body(tool, fields, context.result, outcome));
   box.addEventListener("toggle", () => context.folds.set(event.id, box.open));
   return h("article", { "aria-label": `${TOOLS[tool] ?? tool}: ${brief}` },
-    h("div", { class: "meta" }, h("span", { class: "who-said" }, "Agent"), time(event)), said, box);
+    h("div", { class: "meta" }, h("span", { class: "who-said" }, "Agent"), time(event), more(event, context)), said, box);
 }
 
 function opened(event, context, outcome) {
@@ -94,9 +94,9 @@ function finish(event, context, said, message) {
 /** A result whose action is not there, or is far away. */
 function result(event, context) {
   const outcome = resultOf(event);
-  return h("article", { "aria-label": "Result" },
+  return h("article", { "aria-label": "Result" }, h("div", { class: "meta" }, time(event), more(event, context)),
     h("details", { class: outcome.bad ? "action bad" : "action" },
-      h("summary", {}, h("span", { class: "tool" }, "Result"), h("span", { class: "brief" }, String(event.tool_name ?? "")), word(outcome, context), more(event, context)),
+      h("summary", {}, h("span", { class: "tool" }, "Result"), h("span", { class: "brief" }, String(event.tool_name ?? "")), word(outcome, context)),
       fieldsBox("Result", outcome.said, outcome.bad)));
 }
 

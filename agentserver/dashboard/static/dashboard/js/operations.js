@@ -11,6 +11,7 @@ const address = page.dataset.numbers.slice($("meta[name=base]").content.length);
 let samples = [];
 
 const whole = (value) => Math.round(value ?? 0).toLocaleString("en").replaceAll(",", "\u202f");
+const count = (value, noun) => `${whole(value)} ${noun}${value === 1 ? "" : "s"}`;
 const rate = (value) => (value >= 100 ? whole(value) : (value ?? 0).toFixed(1));
 const seconds = (value) => (value === null || value === undefined ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : `${value.toFixed(1)} s`);
 const span = (value) => (value >= 86400 ? `${Math.floor(value / 86400)} d` : value >= 3600 ? `${Math.floor(value / 3600)} h` : value >= 60 ? `${Math.floor(value / 60)} min` : `${Math.round(value)} s`);
@@ -23,7 +24,7 @@ function bytes(value) {
 }
 
 const charts = {
-  running: chart($("#chart-running"), { title: "Running", time: true, lines: [{ label: "runs", colour: "--blue", show: whole }] }),
+  running: chart($("#chart-running"), { title: "Running", time: true, lines: [{ label: "runs", colour: "--blue", show: (value) => (Number.isInteger(value) ? whole(value) : "") }] }),
   events: chart($("#chart-events"), { title: "Events a second", time: true, lines: [{ label: "events", colour: "--green", show: rate }] }),
   llm: chart($("#chart-llm"), { title: "Model’s answer", time: true, lines: [{ label: "mean", colour: "--amber", show: seconds }, { label: "failed", colour: "--red", show: whole }] }),
   requests: chart($("#chart-requests"), { title: "Requests a second", time: true, lines: [{ label: "requests", colour: "--accent", show: rate }] }),
@@ -60,14 +61,18 @@ function tiles({ process, stored, queued, statuses, webhooks }) {
   tell("disk", bytes(process.disk_free), process.disk_free < 2 ** 30);
   tell("disk-more", `writer queue ${whole(process.writer_queue)} · append 95 % ${seconds(process.append_p95)}`);
   tell("memory", bytes(process.memory));
-  tell("memory-more", `up ${span(process.uptime)} · ${whole(process.sockets)} sockets · ${whole(process.bash_running)} commands`);
+  tell("memory-more", `up ${span(process.uptime)} · ${count(process.sockets, "socket")} · ${count(process.bash_running, "command")}`);
   webhooksTile(webhooks);
 }
 
-function webhooksTile(webhooks) {
-  const waiting = typeof webhooks === "object" && webhooks ? Object.values(webhooks).filter(Number.isFinite).reduce((sum, one) => sum + one, 0) : webhooks;
-  tell("webhooks", waiting === null ? "–" : whole(waiting));
-  tell("webhooks-more", waiting === null ? "none configured" : "waiting to be delivered");
+function webhooksTile({ webhooks, failing, disabled, events, conversations }) {
+  if (!webhooks) {
+    tell("webhooks", "–");
+    tell("webhooks-more", "none configured");
+    return;
+  }
+  tell("webhooks", `${whole(events + conversations)} waiting`, failing > 0);
+  tell("webhooks-more", `${count(webhooks, "webhook")}, ${whole(failing)} failing, ${whole(disabled)} disabled`);
 }
 
 function tables({ runners, running, statuses }) {
