@@ -5,13 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentserver import sdk
-from agentserver.configuration import connections, documents, sealing
-from agentserver.configuration.models import (
-    AgentProfile,
-    LLMProfile,
-    MetaProfile,
-    Settings,
-)
+from agentserver.configuration import connections, documents, references, sealing
+from agentserver.configuration.models import LLMProfile
 from agentserver.configuration.owners import locked, settings_row
 from agentserver.configuration.refusals import refuse_quietly
 from agentserver.errors import Conflict, NotFound, invalid
@@ -60,15 +55,15 @@ def _key_set(row: LLMProfile, body: Mapping[str, Any], keys: Mapping[str, bool])
 
 def detail(*, owner: int | None, name: str, expose: str | None) -> dict[str, Any]:
     """The wire's ProfileDetailResponse; without ``expose`` the keys are null. Raises NoSuchProfile (404)."""
-    row = _row(owner, name)
-    llm = _model_of(json.loads(row.body))
-    if expose is not None and row.connection_id in connections.keys_set(owner=owner):
+    row, keys = _row(owner, name), connections.keys_set(owner=owner)
+    body = json.loads(row.body)
+    llm = _model_of(body)
+    if expose is not None and row.connection_id in keys:
         llm = connections.applied(owner=owner, llm=llm)
     config = documents.shown(llm, expose)
     if expose is None:
         config |= dict.fromkeys(secret_fields())
-    key_set = _key_set(row, json.loads(row.body), connections.keys_set(owner=owner))
-    return {"name": row.name, "config": config, "api_key_set": key_set}
+    return {"name": row.name, "config": config, "api_key_set": _key_set(row, body, keys)}
 
 
 def names(*, owner: int | None) -> list[str]:
@@ -157,18 +152,12 @@ def secret_fields() -> tuple[str, ...]:
 def delete(*, owner: int | None, name: str) -> None:
     """May be repeated. Raises Conflict (409) naming the profiles that refer to it."""
     with locked(owner) as settings:
-        if users := _referrers(owner, name):
+        if users := references.referrers(owner, name):
             raise Conflict(f"LLM profile in use by: {', '.join(users)}. Point them at another one first.")
         LLMProfile.objects.filter(owner=owner, name=name).delete()
         if settings.active_profile == name:
             settings.active_profile = None
             settings.save()
-
-
-def _referrers(owner: int | None, name: str) -> list[str]:
-    agents = [row.name for row, body in _agents(owner) if _refers(body, name)]
-    metas = [row.name for row, body in _metas(owner) if name in _routes(body)]
-    return agents + metas
 
 
 def rename(*, owner: int | None, name: str, new_name: str) -> None:
@@ -181,52 +170,7 @@ def rename(*, owner: int | None, name: str, new_name: str) -> None:
             raise ProfileExists()
         row.name = new_name
         row.save()
-        _follow(owner, settings, name, new_name)
-
-
-def _follow(owner: int | None, settings: Settings, name: str, new_name: str) -> None:
-    if settings.active_profile == name:
-        settings.active_profile = new_name
-        settings.save()
-    for row, body in _agents(owner):
-        if _refers(body, name):
-            row.body = json.dumps({**body, "llm_profile_ref": new_name})
-            row.save()
-    for row, body in _metas(owner):
-        if name in _routes(body):
-            row.body = json.dumps(_rerouted(body, name, new_name))
-            row.save()
-
-
-def _agents(owner: int | None) -> list[tuple[AgentProfile, dict[str, Any]]]:
-    return [(row, json.loads(row.body)) for row in AgentProfile.objects.filter(owner=owner).order_by("name")]
-
-
-def _refers(body: Mapping[str, Any], name: str) -> bool:
-    return str(body.get("llm_profile_ref", "")).removesuffix(".json") == name
-
-
-def _metas(owner: int | None) -> list[tuple[MetaProfile, dict[str, Any]]]:
-    return [(row, json.loads(row.body)) for row in MetaProfile.objects.filter(owner=owner).order_by("name")]
-
-
-def _routes(body: Mapping[str, Any]) -> set[str]:
-    return {
-        body["classifier_model"],
-        *(entry["model"] for entry in body.get("classes") or []),
-    }
-
-
-def _rerouted(body: Mapping[str, Any], name: str, new_name: str) -> dict[str, Any]:
-    def follow(model: str) -> str:
-        return new_name if model == name else model
-
-    classes = [{**entry, "model": follow(entry["model"])} for entry in body.get("classes") or []]
-    return {
-        **body,
-        "classifier_model": follow(body["classifier_model"]),
-        "classes": classes,
-    }
+        references.follow(owner, settings, name, new_name)
 
 
 def activate(*, owner: int | None, name: str) -> bool:
