@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.contract.dialogue import Dialogue, finish, thinking
+from tests.contract.dialogue import Dialogue, finish, say, thinking
 from tests.support.receiver import Receiver
 from tests.support.server import OwnServer
 from tests.support.waiting import wait_until
@@ -94,8 +94,9 @@ def test_a_receiver_that_is_away_gets_every_event_once_and_in_order_through_a_cr
 
 
 def test_at_its_end_the_server_posts_what_waits_and_does_not_wait_for_the_silent(server, run, patient):
-    conversation = run(*thinking(3), finish())
+    conversation, cut_off = run(*thinking(3), finish()), run(*thinking(1), say("never", delay=60))
     conversation.wait_finished()
+    cut_off.wait_llm_call()
     log = conversation.events()
     assert patient.events(conversation) == []
 
@@ -104,4 +105,5 @@ def test_at_its_end_the_server_posts_what_waits_and_does_not_wait_for_the_silent
     assert server.process.wait(60) == 0
     took = time.monotonic() - began
     assert stored(patient.events(conversation)) == [event["id"] for event in log]
+    assert "InterruptEvent" in [event["kind"] for event in patient.events(cut_off)]
     assert took < 15
