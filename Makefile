@@ -13,7 +13,7 @@ PYTEST := $(PYTHON) -m pytest
 # worker has one server for all its files.
 WORKERS ?= -n 2 --dist loadfile
 
-.PHONY: help setup serve demo test check format bench
+.PHONY: help setup serve demo test check format bench docs
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -42,6 +42,10 @@ check: setup ## Format, lint, types, Django's checks, missing migrations, archit
 format: setup ## Put every file into the project's form
 	@.venv/bin/ruff format
 	@.venv/bin/ruff check --fix
+
+docs: setup ## Build the documentation into site/; any warning fails
+	@$(PYTHON) .ci/reference.py settings
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 
 bench: setup ## Measure what the project promises
 	@$(PYTEST) tests/benchmarks/bench_*.py -s $(ARGS)
