@@ -155,6 +155,10 @@ class Configuration(BaseSettings):
         validation_alias="SENTRY_DSN",
         description="Where errors are reported to, in Sentry's protocol; none reports nothing.",
     )
+    otel_endpoint: str | None = Field(
+        None, description="Where traces of runs are sent to: the address of an OTLP collector over HTTP."
+    )
+    otel_headers: dict[str, str] = Field({}, description="Headers for it, as a JSON object.")
     log_format: Literal["text", "json"] = Field(
         "text", description="text for people, json for machines: one object a line."
     )
@@ -251,6 +255,20 @@ def _json_object(name: str, text: str) -> dict[str, Any]:
         if isinstance(value := json.loads(text), dict):
             return value
     raise ConfigurationError(f'Setting {name}: give a JSON object such as {{"X-Name": "value"}}.')
+
+
+def require_directory(path: Path) -> None:
+    """Make the data directory if it is not there. Raises ConfigurationError where it cannot be written."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        usable = os.access(path, os.W_OK)
+    except OSError:
+        usable = False
+    if not usable:
+        raise ConfigurationError(
+            f"The data directory {path} cannot be made or written. "
+            "Change its owner, or set OH_PERSISTENCE_DIR."
+        )
 
 
 @cache

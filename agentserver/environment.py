@@ -10,7 +10,7 @@ from pathlib import Path
 from agentserver import conf
 
 _SECRET_NAMES = re.compile(
-    r"OH_SESSION_API_KEYS(_.*)?|SESSION_API_KEY|OH_SECRET_KEY|OH_METRICS_TOKEN|OH_PREVIOUS_SECRET_KEYS(_.*)?|OH_WEBHOOKS(_.*)?"
+    r"OH_SESSION_API_KEYS(_.*)?|SESSION_API_KEY|OH_SECRET_KEY|OH_METRICS_TOKEN|OH_OTEL_HEADERS|SENTRY_DSN|OH_PREVIOUS_SECRET_KEYS(_.*)?|OH_WEBHOOKS(_.*)?"
     r"|DATABASE_URL|REDIS_URL|PGPASSWORD|PGPASSFILE|SECRET_KEY|DJANGO_\w*(SECRET|PASSWORD|KEY)\w*"
 )
 _LONG = 12
@@ -54,6 +54,8 @@ def _secrets() -> list[str | None]:
         *configuration.previous_secret_keys,
         configuration.secret_key,
         configuration.metrics_token,
+        configuration.sentry_dsn,
+        *configuration.otel_headers.values(),
         configuration.database_url,
         configuration.redis_url,
         *(hook.secret for hook in configuration.webhooks),

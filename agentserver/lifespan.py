@@ -3,16 +3,21 @@
 import asyncio
 import contextlib
 import logging
+import threading
 import time
 from collections.abc import Awaitable, Callable
 
-from agentserver import environment, sdk, threads, writer
+from agentserver import conf, environment, sdk, threads, writer
 from agentserver.live import hub
+from agentserver.observability import reports, tracing
 
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 13
 """What all parts together may take; the promise is an exit within 15 s of SIGTERM."""
+
+HAND_OVER_SECONDS = 1.5
+"""What telling of errors and traces may take in the end."""
 
 started_at = time.monotonic()
 
@@ -52,6 +57,8 @@ def _report(task: asyncio.Task[None]) -> None:
 
 async def startup() -> None:
     """Bind the hub and begin every part; returns at once, so that ``/alive`` answers."""
+    reports.start(conf.current())
+    tracing.start(conf.current())
     environment.withdraw()
     hub.bind(asyncio.get_running_loop())
     writer.current().start()
@@ -80,7 +87,17 @@ async def shutdown() -> None:
             await asyncio.gather(*_tasks, return_exceptions=True)
     await hub.unbind()
     await asyncio.get_running_loop().run_in_executor(None, writer.current().close)
+    await asyncio.get_running_loop().run_in_executor(None, _hand_over)
     threads.shutdown()
+
+
+def _hand_over() -> None:
+    """Give what was noticed until now to those who are told of it, if they take it in time."""
+    handing = [threading.Thread(target=stop, daemon=True) for stop in (reports.stop, tracing.stop)]
+    for thread in handing:
+        thread.start()
+    for thread in handing:
+        thread.join(HAND_OVER_SECONDS / len(handing))
 
 
 async def application(scope, receive, send) -> None:

@@ -15,6 +15,7 @@ from agentserver.observability import logs
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIGURATION = conf.current()
 DATA_DIR = CONFIGURATION.persistence_dir
+conf.require_directory(DATA_DIR)
 
 SECRET_KEY = keys.django_secret_key()
 DEBUG = False
@@ -91,7 +92,8 @@ def _database() -> dict:
     if engine.endswith("sqlite3"):
         return _sqlite(parsed["NAME"])
     if engine.endswith("postgresql") and parsed.get("NAME"):
-        return {**parsed}
+        # A database that is away is to be noticed while somebody waits for the answer.
+        return {**parsed, "OPTIONS": {"connect_timeout": 5, **parsed.get("OPTIONS", {})}}
     raise conf.ConfigurationError(
         "DATABASE_URL cannot be used: give postgres://user:password@host:5432/name or sqlite:////path/to/file."
     )

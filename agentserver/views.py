@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agentserver import activity, api, conf, lifespan, sdk
+from agentserver.capabilities import CAPABILITIES
 from agentserver.front import prefix
 from agentserver.observability import health
 
@@ -97,10 +98,7 @@ def _info() -> dict[str, Any]:
         "runtime_idle_timeout_seconds": None,
         "conversation_runtime": "local",
         "available_conversation_runtimes": [],
-        "capabilities": [
-            "conversation_runtime_routes_v1",
-            "idempotent_conversation_create_v1",
-        ],
+        "capabilities": list(CAPABILITIES),
         "app_backend_ingress_url": None,
         "max_foreground_terminal_timeout_seconds": None,
         "docs": f"{prefix.path()}/docs",

@@ -11,6 +11,7 @@ from openhands.sdk.workspace import LocalWorkspace
 from agentserver import conf, sdk
 from agentserver.configuration import stores
 from agentserver.errors import invalid
+from agentserver.observability import tracing
 from conversations import infos, streams, titles
 from conversations.lanes import Lanes
 from conversations.loaded import Loaded
@@ -129,6 +130,7 @@ def _made(store: Any, conversation_id: Any, workspace: Any, kept: Any, options: 
         max_iteration_per_run=kept.get("max_iterations", 500),
         stuck_detection=kept.get("stuck_detection", True),
         stream_callbacks=[streams.forwarder(store.group)],
+        callbacks=[tracing.Tools()],
         profile_store_dir=conf.current().persistence_dir / "profiles",
         **options,
     )

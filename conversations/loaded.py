@@ -52,7 +52,7 @@ class Loaded:
         self._lane: Lane | None = None
         self.ending_since: float | None = None  # when the run was interrupted or came to its end
         self._ends: dict[int, Future[None]] = {}
-        self._account = accounts.Account()
+        self._account = accounts.Account(self.id)
         # Serialises the carrying out of commands.
         self._hand = threading.Lock()
         self._delivered_intent = 0
@@ -170,6 +170,7 @@ class Loaded:
                 return  # stopped before it began
             self.watch_stats()  # plugins and switches bring other models
             subagents.running_for.set(self.family)
+            self._account.enter()
             self._task = asyncio.create_task(self.conversation.arun(), name=f"run-{self.id.hex}")
         try:
             await asyncio.wait({self._task})

@@ -5,9 +5,10 @@ callback without arguments; so its two methods are wrapped, once, when the SDK h
 """
 
 import functools
+import time
 from typing import Any
 
-from agentserver.observability import metrics
+from agentserver.observability import metrics, tracing
 
 _model = metrics.bounded()
 _error = metrics.bounded()
@@ -31,6 +32,7 @@ def _answered(original: Any) -> Any:
         if usage is not None and usage.response_id != getattr(args[0] if args else None, "id", None):
             usage = None  # the provider reported none for this answer
         _count(self.model_name, self._last_latency, self.metrics.accumulated_cost - cost, usage)
+        tracing.model_call(self.model_name, self._req_start, usage)
         return result
 
     return on_response
@@ -54,6 +56,7 @@ def _failed(original: Any) -> Any:
     def on_error(self, error: BaseException, *args: Any, **kwargs: Any) -> Any:
         result = original(self, error, *args, **kwargs)
         metrics.LLM_ERRORS.labels(_model(self.model_name), _error(type(error).__name__)).inc()
+        tracing.model_call(self.model_name, self._req_start or time.time(), None, error)
         return result
 
     return on_error

@@ -51,6 +51,7 @@ def known() -> list[str]:
         _password(configuration.redis_url),
         _password(configuration.sentry_dsn),
         *_hook_secrets(configuration),
+        *configuration.otel_headers.values(),
     ]
     return sorted({s for s in secrets if s and len(s) >= SHORTEST}, key=len, reverse=True)
 

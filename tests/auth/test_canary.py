@@ -21,6 +21,8 @@ from tests.support.server import OwnServer
 
 SESSION_KEY = "canary-session-key-77b1"
 SECRET_KEY = "canary-installation-key-5c2e"
+SCRAPE_TOKEN = "canary-scrape-token-18f3"
+COLLECTOR_KEY = "canary-collector-key-2b6d"
 WEBHOOK_KEY = "canary-webhook-header-90aa"
 SIGNING_KEY = "canary-webhook-secret-17c3"
 TOOL_SECRET = "canary-conversation-secret-41d0"
@@ -51,6 +53,9 @@ def server(receiver, tmp_path_factory):
         OH_WEBHOOKS_0_BASE_URL=receiver.url,
         OH_WEBHOOKS_0_FLUSH_DELAY="0.2",
         OH_WEBHOOKS_0_SECRET=SIGNING_KEY,
+        OH_METRICS_TOKEN=SCRAPE_TOKEN,
+        OH_OTEL_ENDPOINT="http://127.0.0.1:9",
+        OH_OTEL_HEADERS=json.dumps({"x-api-key": COLLECTOR_KEY}),
         OH_WEBHOOKS_0_HEADERS=json.dumps({"X-Receiver": WEBHOOK_KEY}),
         LOG_LEVEL="DEBUG",
     )
@@ -152,7 +157,15 @@ def fill(server, agent):
     assert {response.status_code for response in put} <= {200, 201}, [r.text for r in put]
     names = ("settings-llm", "settings-context", "settings-mcp-env", "settings-header", "named", "profile")
     made = {canary(name) for name in (*AGENT_SECRETS, *names, "connection", "hook-header", "hook-secret")}
-    return made | {SESSION_KEY, SECRET_KEY, WEBHOOK_KEY, SIGNING_KEY, TOOL_SECRET}
+    return made | {
+        SESSION_KEY,
+        SECRET_KEY,
+        SCRAPE_TOKEN,
+        COLLECTOR_KEY,
+        WEBHOOK_KEY,
+        SIGNING_KEY,
+        TOOL_SECRET,
+    }
 
 
 def bodies(agent, conversation):

@@ -5,6 +5,7 @@ import sys
 from django.core.management.base import BaseCommand
 
 from agentserver.observability import doctor
+from agentserver.observability.masking import masked
 
 
 class Command(BaseCommand):
@@ -15,7 +16,7 @@ class Command(BaseCommand):
         bad = 0
         for finding in doctor.findings():
             bad += finding.level == "bad"
-            self.stdout.write(f"{finding.level:<5}{finding.part:<11}{finding.says}")
+            self.stdout.write(f"{finding.level:<5}{finding.part:<11}{masked(finding.says)}")
             self.stdout.flush()
         if bad:
             sys.exit(1)
