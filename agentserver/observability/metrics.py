@@ -97,6 +97,13 @@ BASH_ENDED = _counter(
 BASH_RUNNING = _gauge("bash_commands_running", "Bash commands that run, or have left something running.")
 BASH_PRUNED = _counter("bash_events_pruned", "Bash events that were too old and are deleted.")
 
+# Webhooks, of the whole database: every process that is scraped says the same
+WEBHOOK_EVENTS = _gauge("webhook_events_waiting", "Events that webhooks have yet to post.")
+WEBHOOK_CONVERSATIONS = _gauge("webhook_conversations_waiting", "Conversations with something to post.")
+WEBHOOKS_UNWELL = _gauge(
+    "webhooks_unwell", "Webhooks that are failing, or disabled after days of it.", "state"
+)
+
 # The database
 WRITER_SECONDS = _histogram("writer_transaction_seconds", "One transaction of the writer thread.", FAST)
 WRITER_BATCH = _histogram(

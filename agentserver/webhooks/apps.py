@@ -6,6 +6,7 @@ class WebhooksConfig(AppConfig):
     label = "webhooks"
 
     def ready(self) -> None:
-        from agentserver.webhooks import lifecycle
+        from agentserver.webhooks import lifecycle, observed
 
         lifecycle.register()
+        observed.register()
