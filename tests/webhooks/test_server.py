@@ -5,6 +5,7 @@ import socket
 import time
 
 import pytest
+import standardwebhooks
 
 from tests.contract.dialogue import Dialogue, finish, say, thinking
 from tests.support.receiver import Receiver
@@ -25,11 +26,16 @@ def patient(receivers):
     return receivers[1]
 
 
+@pytest.fixture
+def third(receivers):
+    return receivers[2]
+
+
 @pytest.fixture(scope="module")
 def receivers():
-    pair = Receiver(), Receiver()
-    yield pair
-    for receiver in pair:
+    made = Receiver(), Receiver(), Receiver()
+    yield made
+    for receiver in made:
         receiver.close()
 
 
@@ -45,6 +51,8 @@ def server(receivers, silent, tmp_path_factory):
     server = OwnServer(
         tmp_path_factory.mktemp("webhooks"),
         OH_SECRET_KEY="webhooks",
+        OH_SESSION_API_KEYS_0="session-key-of-webhooks",
+        OH_WEBHOOK_ALLOW_PRIVATE_ADDRESSES="true",
         OH_WEBHOOKS_0_BASE_URL=receivers[0].url,
         OH_WEBHOOKS_0_EVENT_BUFFER_SIZE="20",
         OH_WEBHOOKS_0_FLUSH_DELAY="0.5",
@@ -91,6 +99,24 @@ def test_a_receiver_that_is_away_gets_every_event_once_and_in_order_through_a_cr
     assert quick.overlaps == 0
     keys = [post.headers["idempotency-key"] for post in quick.about(conversation)]
     assert len(keys) == len(set(keys))
+
+
+def test_a_webhook_made_over_the_api_hears_of_the_next_conversation(server, run, third):
+    address = {"base_url": third.url, "secret": "a shared secret", "flush_delay": 0.2}
+    made = server.http.post("/api/webhooks", json=address)
+    assert made.status_code == 201, made.text
+    conversation = run(finish())
+    conversation.wait_finished()
+    log = conversation.events()
+    received = stored(third.wait_events(conversation, log))
+    told = server.http.get(f"/api/webhooks/{made.json()['id']}/deliveries").json()["items"]
+
+    assert received == [event["id"] for event in log]
+    assert third.wait_info(conversation)["id"] == conversation.id
+    for post in third.posts:
+        standardwebhooks.Webhook(b"a shared secret").verify(post.raw, post.headers)
+        assert "x-session-api-key" not in post.headers
+    assert [item["conversation_id"] for item in told] == [conversation.id]
 
 
 def test_at_its_end_the_server_posts_what_waits_and_does_not_wait_for_the_silent(server, run, patient):
