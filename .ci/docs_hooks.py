@@ -1,4 +1,4 @@
-"""For mkdocs: documents of the repository's root become pages, so their links lead from there."""
+"""For mkdocs: documents of the repository's root become pages; the page of decisions lists them."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,16 @@ PAGES = {"SECURITY.md": "security-model.md", "ARCHITECTURE.md": "architecture.md
 
 def on_page_markdown(markdown: str, *, page, **_) -> str:
     """Put the document in place of its name, with its links as they are on the site."""
+    if page.file.src_uri == "decisions/README.md":
+        return f"{markdown}\n{_decisions()}"
     return INCLUDED.sub(lambda found: _relocated((ROOT / found[1]).read_text()), markdown)
+
+
+def _decisions() -> str:
+    """A line for each, with its title and its link."""
+    pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    titles = [(path, path.read_text().partition("\n")[0].removeprefix("# ")) for path in pages]
+    return "".join(f"- [{title.replace('. ', ': ', 1)}]({path.name})\n" for path, title in titles)
 
 
 def _relocated(text: str) -> str:

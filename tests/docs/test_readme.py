@@ -15,7 +15,6 @@ ADDRESS = "http://127.0.0.1:8000"
 BLOCKS = blocks_of("README.md")
 SERVE, DEMO, CREATE, LOOK, PAUSE, GO_ON, MODEL, KEYED = [b.text for b in BLOCKS if b.language == "bash"]
 (PYTHON,) = [b.text for b in BLOCKS if b.language == "python"]
-(CRON,) = [b.text for b in BLOCKS if b.language == "cron"]
 
 
 @pytest.fixture
@@ -81,8 +80,7 @@ def conversation(agent_server, tmp_path):
 
 
 def test_the_readme_has_no_block_that_no_test_runs():
-    assert {block.language for block in BLOCKS} == {"bash", "python", "cron"}
-    assert len([block for block in BLOCKS if block.language != "bash"]) == 2
+    assert {block.language for block in BLOCKS} == {"bash", "python"}
 
 
 @pytest.mark.slow
@@ -140,17 +138,6 @@ def test_the_same_with_the_sdk_runs_to_its_end(agent_server, tmp_path):
 
     assert run.returncode == 0, run.stderr
     assert "finished" in run.stdout.lower()
-
-
-@pytest.mark.slow
-def test_the_cron_line_prunes(terminal, tmp_path):
-    command = re.match(r"(?:\S+ ){5}(.*)", CRON)[1].replace("/path/to/clone", str(ROOT))
-    migrate = f"{ROOT}/.venv/bin/python {ROOT}/manage.py migrate -v 0"
-    process = terminal(f"{migrate}\n{command}", OH_PERSISTENCE_DIR=str(tmp_path / "data"))
-    output, _ = process.communicate(timeout=100)
-
-    assert process.returncode == 0, output
-    assert "0 bash events" in output
 
 
 def test_every_dependency_has_its_row_in_the_table():

@@ -22,4 +22,5 @@ def test_the_site_builds_without_a_warning_and_holds_the_documents_of_the_root(t
 
     assert (built.returncode, built.stdout + built.stderr) == (0, "")
     assert "One-way flow" in (tmp_path / "explanation" / "architecture" / "index.html").read_text()
+    assert "0001-the-sdks-file-store" in (tmp_path / "decisions" / "index.html").read_text()
     assert (tmp_path / "openapi.json").is_file()

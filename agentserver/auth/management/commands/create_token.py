@@ -1,4 +1,4 @@
-"""`manage.py create_token USER`: an API token for a user, printed once."""
+"""`agentserver token USER`: an API token for a user, printed once."""
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
@@ -11,7 +11,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            "user", help="Name of an account; `manage.py createsuperuser` or the admin makes one"
+            "user", help="Name of an account; `agentserver createsuperuser` or the admin makes one"
         )
         parser.add_argument("--name", default="command line", help="What the token is for")
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         account = get_user_model().objects.filter(username=user).first()
         if account is None:
             raise CommandError(
-                "There is no such account. Make one with `manage.py createsuperuser` or in the admin."
+                "There is no such account. Make one with `agentserver createsuperuser` or in the admin."
             )
         _, text = tokens.create(user=account, name=name)
         self.stdout.write(text)
