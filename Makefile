@@ -22,7 +22,7 @@ setup: ## Install everything this project needs, inside this directory
 	@.ci/setup "$(UV)"
 
 serve: setup ## Start the server on 127.0.0.1:8000
-	@OH_EXPOSE_ENCRYPTED_SECRETS=$${OH_EXPOSE_ENCRYPTED_SECRETS:-true} exec $(PYTHON) manage.py serve $(ARGS)
+	@exec $(PYTHON) -m agentserver serve $(ARGS)
 
 demo: setup ## Start a server of its own and show a conversation that is paused, interrupted and resumed
 	@exec $(PYTHON) -m agentserver demo $(ARGS)

@@ -30,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if words[1:] == ["--version"]:
         sys.stdout.write(f"{metadata.version('agentserver')}\n")
         return
+    # People who start it this way open the Agent Canvas UI next, which needs that to start a chat.
+    os.environ.setdefault("OH_EXPOSE_ENCRYPTED_SECRETS", "true")
     words = ["agentserver", *_translated(words[1:])]
     # Django and the settings look at sys.argv themselves.
     sys.argv = words

@@ -128,7 +128,8 @@ def encryption_is_set_up() -> bool:
     """Whether clients are handed encrypted secrets.
 
     Clients of the protocol take 503 for the sign of a server that was given no key. This one always
-    has one, made by itself, so `OH_EXPOSE_ENCRYPTED_SECRETS` can say otherwise; `make serve` does.
+    has one, made by itself, so `OH_EXPOSE_ENCRYPTED_SECRETS` can say otherwise; the command
+    `agentserver` does.
     """
     configuration = conf.current()
     if configuration.expose_encrypted_secrets is not None:
