@@ -76,6 +76,11 @@ class Configuration(BaseSettings):
         description="redis://...; default: the in-memory channel layer of one process.",
     )
 
+    channel_prefix: str = Field(
+        "agentserver",
+        description="What begins the names in Redis: servers with one of their own share nothing.",
+    )
+
     # Who may come in
     session_api_keys: list[str] = Field([], description="Keys accepted in X-Session-API-Key.")
     metrics_token: str | None = Field(
@@ -110,6 +115,26 @@ class Configuration(BaseSettings):
     )
     wrap_up_seconds: float = Field(
         30, gt=0, description="What the end of a run may take before it is abandoned."
+    )
+    runs_conversations: bool = Field(
+        True, description="With an engine: whether `serve` is a runner too; --no-runner says no."
+    )
+    queue: str = Field(
+        "default",
+        max_length=64,
+        description="With an engine: the queue of the conversations that a server makes, or that a runner "
+        "takes; runners of one queue share a disk.",
+    )
+    max_queued_runs: int = Field(
+        1000, ge=1, description="With an engine: runs that go on or wait in all runners; beyond it, 429."
+    )
+    runner_stalled_seconds: float = Field(
+        6, ge=1, description="With an engine: a runner that shows no life for this long is taken for dead."
+    )
+    drain_seconds: float = Field(
+        20,
+        gt=0,
+        description="With an engine: what a runner that ends lets its steps take before it cuts them off.",
     )
     crash_recovery: Literal["error", "resume"] = Field(
         "error", description="What becomes of a run that a crash cut off."
@@ -182,6 +207,11 @@ class Configuration(BaseSettings):
         ge=0,
         description="How long a deleted conversation waits for webhooks that have yet to hear.",
     )
+
+    @property
+    def engine(self) -> bool:
+        """Whether runs are jobs that any runner process may take: on PostgreSQL with Redis."""
+        return bool(self.redis_url and (self.database_url or "").startswith(("postgres:", "postgresql:")))
 
 
 _LIST_NAMES = (

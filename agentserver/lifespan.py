@@ -73,6 +73,13 @@ async def _begin(name: str, part: Part) -> None:
     _pending.discard(name)
 
 
+async def end_tasks() -> None:
+    """Cancel the background tasks and wait for them."""
+    for task in list(_tasks):
+        task.cancel()
+    await asyncio.gather(*_tasks, return_exceptions=True)
+
+
 async def shutdown() -> None:
     """End every part, newest first; one that fails or hangs does not keep the others."""
     with contextlib.suppress(TimeoutError):
@@ -82,9 +89,7 @@ async def shutdown() -> None:
                     await part()
                 except Exception:
                     logger.exception("Stopping %s failed", name)
-            for task in list(_tasks):
-                task.cancel()
-            await asyncio.gather(*_tasks, return_exceptions=True)
+            await end_tasks()
     await hub.unbind()
     await asyncio.get_running_loop().run_in_executor(None, writer.current().close)
     await asyncio.get_running_loop().run_in_executor(None, _hand_over)

@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Data directory; default OH_PERSISTENCE_DIR, else one of the platform",
     )
     parser.add_argument(
+        "--no-runner", action="store_true", help="Leave conversations to `manage.py run_conversations`"
+    )
+    parser.add_argument(
         "--insecure", action="store_true", help="Listen beyond this machine without a session key"
     )
 
@@ -42,14 +45,16 @@ def main(arguments: Sequence[str]) -> bool:
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         return False
-    serve(host=options.host, port=options.port, insecure=options.insecure)
+    serve(host=options.host, port=options.port, insecure=options.insecure, no_runner=options.no_runner)
     return True
 
 
-def serve(*, host: str, port: int, insecure: bool) -> None:
+def serve(*, host: str, port: int, insecure: bool, no_runner: bool = False) -> None:
     """Serve until a signal. Raises ConfigurationError for what must not or cannot be served."""
     configuration = conf.current()
     _refuse_strangers(host, insecure or configuration.insecure)
+    if no_runner:
+        _leave_running_to_others()
     origins.pattern()
     configuration.persistence_dir.mkdir(parents=True, exist_ok=True)
     # Where this process is reached by itself: the demo model, and the SDK.
@@ -88,6 +93,16 @@ def _refuse_strangers(host: str, insecure: bool) -> None:
             f"Listening on {host} would let anybody who reaches it run commands here. "
             "Set OH_SESSION_API_KEYS_0 to a key, or pass --insecure."
         )
+
+
+def _leave_running_to_others() -> None:
+    if not conf.current().engine:
+        raise conf.ConfigurationError(
+            "--no-runner needs runners that this process can reach. "
+            "Set DATABASE_URL to a PostgreSQL database and REDIS_URL, or leave --no-runner out."
+        )
+    os.environ["OH_RUNS_CONVERSATIONS"] = "false"
+    conf.current.cache_clear()
 
 
 def _greet(host: str, port: int) -> None:

@@ -44,6 +44,8 @@ INSTALLED_APPS = [
     "agentserver.configuration",
     "agentserver.catalog",
     "agentserver.dashboard",
+    # Its tables exist on PostgreSQL only.
+    *(["procrastinate.contrib.django"] if CONFIGURATION.engine else []),
 ]
 
 ROOT_URLCONF = "agentserver.urls"
@@ -135,6 +137,7 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": CONFIGURATION.redis_url,
+        "KEY_PREFIX": CONFIGURATION.channel_prefix,
     }
     if CONFIGURATION.redis_url
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
@@ -147,7 +150,11 @@ if CONFIGURATION.redis_url:
         "default": {
             "BACKEND": "channels_redis.core.RedisChannelLayer",
             # redis-py 8 would drop an idle socket after 5 s without socket_timeout None.
-            "CONFIG": {"hosts": [{"address": CONFIGURATION.redis_url, "socket_timeout": None}]},
+            "CONFIG": {
+                "hosts": [{"address": CONFIGURATION.redis_url, "socket_timeout": None}],
+                "prefix": CONFIGURATION.channel_prefix,
+                "capacity": 1000,
+            },
         }
     }
 else:

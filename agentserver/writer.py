@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 
 BATCH = 256
 """Operations in one transaction at the most; bounds what one commit makes others wait."""
+OUTAGE_SECONDS = 60.0
+"""How long writers wait for a PostgreSQL that is away, as while it restarts; then they are told."""
+RETRY_SECONDS = 0.5
 QUEUE = 10_000
 """Operations that may wait. Callers wait for their own, so this is far above what can come."""
 
@@ -108,23 +111,32 @@ class Writer:
         return batch, True
 
     def _write(self, batch: list[Operation]) -> None:
+        """Commit ``batch``; while PostgreSQL is away, wait for it and try again."""
+        deadline = time.monotonic() + OUTAGE_SECONDS
+        while not self._written(batch, last=time.monotonic() > deadline):
+            time.sleep(RETRY_SECONDS)
+
+    def _written(self, batch: list[Operation], *, last: bool) -> bool:
+        """Whether all who wait for ``batch`` have been told. ``last``: of a lost connection as well."""
         began = time.perf_counter()
         try:
             with transaction.atomic():
                 results = [operation.run() for operation in batch]
         except Exception as error:
-            self._recover(error)
+            if self._recover(error) and not last:
+                return False
             if len(batch) == 1:
                 metrics.WRITER_FAILURES.labels(type(error).__name__).inc()
                 batch[0].future.set_exception(error)
             else:  # one item's error must not fail its neighbours
                 for operation in batch:
                     self._write([operation])
-            return
+            return True
         metrics.WRITER_SECONDS.observe(time.perf_counter() - began)
         metrics.WRITER_BATCH.observe(len(batch))
         for operation, result in zip(batch, results, strict=True):
             self._tell(operation, result)
+        return True
 
     def _tell(self, operation: Operation, result: Any) -> None:
         if operation.after is not None:
@@ -134,9 +146,16 @@ class Writer:
                 logger.exception("A notice after a commit failed")
         operation.future.set_result(result)
 
-    def _recover(self, error: Exception) -> None:
-        if isinstance(error, (OperationalError, InterfaceError)):
-            connection.close()  # a broken connection is replaced by the next use
+    def _recover(self, error: Exception) -> bool:
+        """Whether the server of the database went away, so that trying again makes sense.
+
+        A commit whose answer was lost may have been made: operations find out by their conditions.
+        """
+        if not isinstance(error, (OperationalError, InterfaceError)):
+            return False
+        lost = connection.connection is None or not connection.is_usable()
+        connection.close()  # a broken connection is replaced by the next use
+        return lost and connection.vendor == "postgresql"
 
 
 _current: Writer | None = None

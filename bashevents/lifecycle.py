@@ -54,7 +54,9 @@ async def start() -> None:
     await _recover()
     _keep(_keep_recovering(), "bash-recovery")
     _keep(_hear_stops(), "bash-stops")
-    if (retention := conf.current().bash_events_retention_seconds) is not None:
+    configuration = conf.current()
+    retention = configuration.bash_events_retention_seconds
+    if retention is not None and not configuration.engine:  # there it is a periodic job: once for all
         _keep(_keep_pruning(retention), "bash-pruning")
 
 

@@ -110,6 +110,14 @@ def reject(loaded: "Loaded", payload: Any, number: int) -> None:
         loaded.tell_full_state()
 
 
+@kind("rest")
+def rest(loaded: "Loaded", payload: Any, number: int) -> None:
+    """A stop with no run to stop: an idle conversation becomes paused, others stay."""
+    if not loaded.running:
+        loaded.conversation.pause()
+        loaded.tell_full_state()
+
+
 @kind("tags")
 def tags(loaded: "Loaded", payload: Any, number: int) -> None:
     loaded.conversation.state.tags = payload

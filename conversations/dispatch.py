@@ -1,104 +1,75 @@
-"""From a service to wherever the conversation lives. In one process: the runner of this process.
+"""From a service to wherever the conversation lives: a lane of this process, or the engine.
 
-Services call these after their transaction. Nothing here decides; what was asked is in the rows.
+Services call these after their transaction (``enqueue``: in it). Nothing here decides; what was asked
+is in the rows. The settings choose: see ``Configuration.engine``.
 """
 
-import logging
 import uuid
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agentserver import sdk, threads
-from agentserver.errors import TooMany
-from conversations import commands
+from agentserver import conf
+from conversations import engine, local
 
 if TYPE_CHECKING:
     from conversations.lanes import Lane
-    from conversations.runner import Runner
+    from conversations.loaded import Loaded
 
-logger = logging.getLogger(__name__)
-
-STOP_SECONDS = 8.0
-"""How long a request waits for an interrupted run to be over; the run ends without it as well."""
-DELIVERY_SECONDS = 20.0
-"""How long a request waits for its command where nothing but loading is in the way."""
-BUSY_SECONDS = 1.0
-"""The same while a run goes on, whose tool may hold the conversation for minutes. The command is
-stored: it will be carried out whether or not anybody waits."""
+Stop = Any
 
 
-def runner() -> "Runner":
-    sdk.require()
-    from conversations import runner as module
+class Outcome(Protocol):
+    """What comes of a command."""
 
-    return module.current()
+    def result(self, *, busy: bool) -> Any:
+        """What came of it; None if that takes longer than is waited for. Raises what it raised.
 
-
-def reserve() -> "Lane":
-    """A lane for a run that is about to be asked for. Raises TooMany (429)."""
-    lane = runner().lanes.acquire()
-    if lane is None:
-        raise TooMany()
-    return lane
+        ``busy``: a run goes on, whose tool may hold the conversation for minutes.
+        """
 
 
-def release(lane: "Lane | None") -> None:
-    if lane is not None:
-        runner().lanes.release(lane)
+class Dispatcher(Protocol):
+    """Where runs happen. Worker threads only."""
+
+    def reserve(self) -> "Lane | None":
+        """Room for a run that is about to be asked for. Raises TooMany (429)."""
+
+    def release(self, lane: "Lane | None") -> None:
+        """It is not needed after all."""
+
+    def enqueue(self, conversation_id: uuid.UUID) -> None:
+        """Something is asked of the conversation. In the transaction that records it."""
+
+    def created(self, loaded: "Loaded", number: int, lane: "Lane | None") -> None:
+        """A conversation was made here; ``number``: its claimed run, 0 without one."""
+
+    def run(self, conversation_id: uuid.UUID, number: int, lane: "Lane | None") -> None:
+        """Begin the claimed run."""
+
+    def deliver(self, conversation_id: uuid.UUID) -> None:
+        """Have the stored commands carried out."""
+
+    def stop(self, conversation_id: uuid.UUID, kind: Stop, number: int, asked_at: float) -> None:
+        """Stop run ``number``; an interrupt waits for its end. ``asked_at``: by ``time.monotonic``."""
+
+    def forget(self, conversation_id: uuid.UUID, number: int) -> None:
+        """The row is marked as deleting: end what goes on and drop it from memory."""
+
+    def refuse(self, number: int, error: Exception) -> None:
+        """Command ``number`` cannot be carried out: tell who waits. In a transaction."""
+
+    def consulted(self, conversation_id: uuid.UUID) -> AbstractContextManager[Any]:
+        """The SDK's conversation, for questions that record nothing. Raises NotFound."""
+
+    def expect(self, number: int) -> Outcome:
+        """The outcome of stored command ``number``."""
 
 
-def run(conversation_id: uuid.UUID, number: int, lane: "Lane | None") -> None:
-    """Begin the claimed run; without a lane, in the next that is free."""
-    _submit(runner().start, conversation_id, number, lane)
+def current() -> Dispatcher:
+    """The dispatcher that the settings choose."""
+    return engine if conf.current().engine else local  # modules with these functions
 
 
-def deliver(conversation_id: uuid.UUID) -> None:
-    """Have the stored commands carried out."""
-    _submit(runner().consider, conversation_id)
-
-
-def stop(conversation_id: uuid.UUID, kind: Any, number: int, asked_at: float) -> None:
-    """Stop run ``number`` (0: none goes on, an idle conversation becomes paused).
-
-    ``asked_at``: when the request came, by ``time.monotonic``.
-    """
-    loaded = runner().get(conversation_id)
-    if not number:
-        loaded.rest()
-        return
-    ended = loaded.stop(kind, number, asked_at)
-    if ended is not None and kind == "interrupt":
-        try:
-            ended.result(STOP_SECONDS)
-        except FutureTimeout:
-            logger.warning("The interrupted run of %s takes longer than %s s", conversation_id, STOP_SECONDS)
-
-
-def forget(conversation_id: uuid.UUID, number: int) -> None:
-    """The row is marked as deleting: end what goes on and drop it from memory."""
-    runner().delete(conversation_id, number, STOP_SECONDS)
-
-
-def outcome(number: int, future: Future[Any], busy: bool) -> Any:
-    """What came of command ``number``; None if that takes longer. Raises what it raised."""
-    try:
-        return future.result(BUSY_SECONDS if busy else DELIVERY_SECONDS)
-    except FutureTimeout:
-        commands.forget(number)
-        return None
-
-
-def _submit(function: Any, *args: Any) -> None:
-    threads.waiting().submit(_logged, function, *args)
-
-
-def _logged(function: Any, *args: Any) -> None:
-    from django.db import close_old_connections
-
-    try:
-        function(*args)
-    except Exception as error:
-        logger.exception("%s failed: %s", getattr(function, "__name__", function), type(error).__name__)
-    finally:
-        close_old_connections()
+def __getattr__(name: str) -> Any:
+    """``dispatch.run`` and so on are those of the current dispatcher."""
+    return getattr(current(), name)

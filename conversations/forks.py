@@ -64,6 +64,7 @@ def _row(
         title=title,
         tags=orjson.dumps(tags or {}).decode(),
         workspace_dir=source.workspace_dir,
+        queue=source.queue,
         request=source.request,
         forked_from_id=source.id,
         forked_from_event_id=from_event_id,

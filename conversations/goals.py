@@ -147,6 +147,13 @@ def interrupted_by_crash(loaded: "Loaded") -> None:
             loaded.conversation.emit(event)
 
 
+def taken_over(loaded: "Loaded") -> None:
+    """A goal that another process pursued goes on here."""
+    text = Conversation.objects.values_list("goal", flat=True).get(id=loaded.id)
+    goal = GoalStatus.model_validate_json(text) if text else None
+    loaded.goal = goal if goal is not None and goal.active else None
+
+
 def told(goal: GoalStatus | None) -> ConversationStateUpdateEvent:
     return ConversationStateUpdateEvent(key="goal", value=goal.model_dump(mode="json") if goal else None)
 

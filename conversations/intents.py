@@ -25,14 +25,17 @@ def seen(conversation_id: uuid.UUID, number: int) -> None:
     Conversation.objects.filter(id=conversation_id, intent__lte=number).update(intent=None)
 
 
-def withdraw(conversation_id: uuid.UUID) -> int:
-    """A stop: it wins over every run asked for before it, and over the one that goes on.
+def withdraw(conversation_id: uuid.UUID, kind: str) -> int:
+    """A stop (pause, interrupt): it wins over every run asked for before it, and over the one that goes on.
 
     Returns the number of the run to stop, 0 if none goes on. Inside the stop's transaction.
     """
     Command.objects.filter(conversation_id=conversation_id, run=True).update(run=False)
     ours = Conversation.objects.filter(id=conversation_id)
     ours.update(intent=None)
+    # For a runner in another process. An interrupt is not taken back by a pause of the same run.
+    kept = Q(stop_run=F("run_number"), stop_kind="interrupt")
+    ours.running().exclude(kept).update(stop_run=F("run_number"), stop_kind=kind)
     return ours.running().values_list("run_number", flat=True).first() or 0
 
 
@@ -68,6 +71,6 @@ def rest(conversation_id: uuid.UUID, epoch: int) -> None:
 
 def outstanding() -> list[uuid.UUID]:
     """Conversations whose input waits for a run or whose commands wait for their runner."""
-    asked = Q(intent__isnull=False) | Q(commands__isnull=False)
+    asked = Q(intent__isnull=False) | Q(commands__failure="")
     rows = Conversation.objects.living().filter(asked).exclude(status=Status.RUNNING)
     return list(rows.values_list("id", flat=True).distinct())

@@ -10,12 +10,13 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import Any, Literal
 
+from django.db.models import F
 from openhands.sdk.event import ConversationStateUpdateEvent, InterruptEvent
 
 from agentserver import live, threads, writer
 from agentserver.causes import causes, is_database_trouble
 from agentserver.observability import logs
-from conversations import accounts, commands, intents, processes, subagents, titles
+from conversations import accounts, commands, dispatch, intents, processes, subagents, titles
 from conversations.lanes import Lane, Lanes
 from conversations.models import Command, Conversation, Status
 from conversations.sdkconversation import RunnerConversation
@@ -24,8 +25,16 @@ from conversations.store import DatabaseFileStore, Fenced
 
 logger = logging.getLogger(__name__)
 
-Stop = Literal["pause", "interrupt"]
+Stop = Literal["pause", "interrupt", "hand_over"]
+HANDED_OVER = "Tool call cut off: its runner was stopped. It was not executed again."
+LEASE_SECONDS = 2.0
+"""A step that begins longer than this after the last look at the row looks again whether it is ours."""
 INTERRUPTED = "Tool call interrupted before completion. The conversation was paused."
+
+
+def _resolve(future: Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 class Loaded:
@@ -52,6 +61,8 @@ class Loaded:
         self._lane: Lane | None = None
         self.ending_since: float | None = None  # when the run was interrupted or came to its end
         self._ends: dict[int, Future[None]] = {}
+        self.over: Future[None] = Future()  # of what ``start`` began
+        self._verified_at = time.monotonic()
         self._account = accounts.Account(self.id)
         # Serialises the carrying out of commands.
         self._hand = threading.Lock()
@@ -85,7 +96,7 @@ class Loaded:
             last = 0
             while not self.closed:
                 command = (
-                    Command.objects.filter(conversation_id=self.id, number__gt=last)
+                    Command.objects.filter(conversation_id=self.id, number__gt=last, failure="")
                     .order_by("number")
                     .first()
                 )
@@ -106,7 +117,7 @@ class Loaded:
                 commands.resolve(command.number, None)  # it is stored: it will be carried out
                 raise
             logger.warning("Command %s of %s failed: %s", command.kind, self.id, type(error).__name__)
-            writer.current().call(lambda: self._drop(command))
+            self._refuse(command, error)
             commands.resolve(command.number, error=error)
             return
         if command.run:
@@ -115,10 +126,14 @@ class Loaded:
         writer.current().call(lambda: Command.objects.filter(number=command.number).delete())
         commands.resolve(command.number, result)
 
-    def _drop(self, command: Command) -> None:
+    def _refuse(self, command: Command, error: Exception) -> None:
         """A command that cannot be carried out asks for nothing any more."""
-        Command.objects.filter(number=command.number).delete()
-        Conversation.objects.filter(id=self.id, intent=command.number).update(intent=None)
+
+        def record() -> None:
+            Conversation.objects.filter(id=self.id, intent=command.number).update(intent=None)
+            dispatch.refuse(command.number, error)
+
+        writer.current().call(record)
 
     # Running
 
@@ -131,19 +146,24 @@ class Loaded:
     def start(self, lane: Lane, number: int) -> None:
         """Begin run ``number`` in ``lane``; the caller has claimed it. The lane goes back by itself."""
         with self._mutex:
-            self.running, self._lane = True, lane
+            self.running, self._lane, self.over = True, lane, Future()
             self._begin(number)
-        lane.run(self._drive(lane))
+        lane.run(self._drive(lane, self.over))
 
     def _begin(self, number: int) -> None:
         self._run_number, self.ending_since = number, None
+        self.store.run_number = number
         self._account.begin(number)
         self._ends.setdefault(number, Future())
         pending, stop = self._pending_stop
         self._stop = stop if pending == number else None
         self._stop_length = len(self.conversation.state.events)
 
-    async def _drive(self, lane: Lane) -> None:
+    @property
+    def run_number(self) -> int:
+        return self._run_number
+
+    async def _drive(self, lane: Lane, over: Future[None]) -> None:
         """On the lane's loop: runs until no unseen input asks for another.
 
         Once the row is settled the next run may begin in another lane, before this one is left.
@@ -163,6 +183,7 @@ class Loaded:
             await asyncio.to_thread(self._give_up, error)
         finally:
             self._lanes.release(lane)
+            _resolve(over)
 
     async def _run_once(self) -> None:
         with self._mutex:
@@ -205,11 +226,22 @@ class Loaded:
         with self._mutex:
             number, self._delivered_intent = self._delivered_intent, 0
             stop = self._stop
+        self._verify()
         self._account.step()
         if number:
             writer.current().submit(lambda: intents.seen(self.id, number))
         if stop == "pause":
             self.conversation.pause()
+        elif stop == "hand_over":
+            self._set_status(Status.PAUSED)  # ends the loop; nobody is told
+
+    def _verify(self) -> None:
+        """A process that was frozen must not ask a model beside its successor. Raises Fenced."""
+        now = time.monotonic()
+        if now - self._verified_at > LEASE_SECONDS:
+            if not writer.current().call(self.store.is_current):
+                raise Fenced(f"Conversation {self.id} is no longer this process's to run.")
+            self._verified_at = now
 
     def _wrap_up(self, taken: int) -> bool:
         """After a run: end what it left, then show its end. True: unseen input asks for another."""
@@ -220,6 +252,8 @@ class Loaded:
             status = self.conversation.state.execution_status.value
             if status == Status.RUNNING:  # the run ended without saying how
                 status = self._set_status(Status.ERROR)
+            if self._stop == "hand_over" and status in (Status.PAUSED, Status.IDLE):
+                return self._pass_on()
             following = self._settle(status)
             ended = self._run_number
             self._account.end(ended, status)
@@ -231,6 +265,22 @@ class Loaded:
             self.tell_full_state()
         self._resolve_end(ended)
         return following > 0
+
+    def _pass_on(self) -> bool:
+        """Hand the run to whoever takes its job: to users it just goes on. With the mutex held."""
+        self._set_status(Status.IDLE)  # the row still says running
+        self._shown.take_held()
+
+        def passed() -> None:
+            ours = Conversation.objects.running().filter(id=self.id, run_epoch=self.store.epoch)
+            if ours.update(run_number=F("run_number") + 1, runner=""):
+                dispatch.enqueue(self.id)
+
+        writer.current().call(passed)
+        number = self._run_number
+        self._rest()
+        self._resolve_end(number)
+        return False
 
     def _rest(self) -> None:
         """Nothing goes on any more. With the mutex held."""
@@ -251,6 +301,9 @@ class Loaded:
                     # It came before the SDK could note it: while the agent was initialising.
                     state.execution_status = type(state.execution_status)(Status.PAUSED)
                     conversation.emit(InterruptEvent())
+        elif stop == "hand_over":
+            processes.end_commands(conversation)
+            conversation.answer_orphans(HANDED_OVER)
         elif stop == "pause":
             conversation.pause()  # only an idle conversation is still to be paused
 
@@ -319,9 +372,8 @@ class Loaded:
         writer.current().call(lambda: rows.update(status=Status.ERROR, intent=None))
 
     def _resolve_end(self, number: int) -> None:
-        end = self._ends.pop(number, None)
-        if end is not None and not end.done():
-            end.set_result(None)
+        if (end := self._ends.pop(number, None)) is not None:
+            _resolve(end)
 
     # Stopping
 
@@ -345,15 +397,18 @@ class Loaded:
                 self._cancel() if kind == "interrupt" else self._pause_now()
             return end
 
+    def hand_over(self, *, cut_off: bool) -> None:
+        """End the run that goes on, if any, after its step or at once; another runner goes on with it."""
+        with self._mutex:
+            if self.running and self._stop is None:
+                self._stop, self._stop_length = "hand_over", len(self.conversation.state.events)
+            if self.running and cut_off and self._stop == "hand_over":
+                self._cancel()
+
     def shut_down(self) -> Future[None] | None:
         """Interrupt the run that goes on, if any, because the server ends."""
         with self._mutex:
             return self.stop("interrupt", self._run_number) if self.running else None
-
-    def rest(self) -> None:
-        """A stop with no run to stop: an idle conversation becomes paused, others stay."""
-        self.conversation.pause()
-        self.tell_full_state()
 
     def _pause_now(self) -> None:
         """Record the pause at once while the model is asked: then the lock is free.
@@ -387,6 +442,7 @@ class Loaded:
     def abandon(self) -> Lane | None:
         """Give up on a run that does not end; its lane, which may hang for ever. Takes no lock."""
         self.closed, lane, self._lane = True, self._lane, None
+        _resolve(self.over)
         for number in list(self._ends):
             self._account.end(number, "abandoned")
             self._resolve_end(number)

@@ -63,6 +63,10 @@ class Mending:
             recovery.bring_to_rest(loaded, CUT_OFF, said, claimed)
             self._broken.pop(loaded.id, None)
 
+    def forget(self, conversation_id: uuid.UUID) -> None:
+        """Somebody else brings it to rest."""
+        self._broken.pop(conversation_id, None)
+
     def go_on(self) -> None:
         """Try those whose time has come; called every second."""
         for conversation_id in list(self._broken):

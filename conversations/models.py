@@ -60,6 +60,14 @@ class Conversation(models.Model):
     intent = models.BigIntegerField(
         null=True, blank=True, help_text="Number of the newest input with run intent that no run has seen"
     )
+    queue = models.CharField(
+        max_length=64,
+        default="default",
+        help_text="The engine's queue, from which runners with its disk take",
+    )
+    begun_run = models.PositiveIntegerField(default=0, help_text="The newest run that has made a step")
+    stop_run = models.PositiveIntegerField(default=0, help_text="The run that the newest stop means")
+    stop_kind = models.CharField(max_length=16, blank=True, default="", help_text="pause or interrupt")
     goal = models.TextField(default="", blank=True, help_text="JSON: the newest goal, if one was set")
     runner = models.CharField(
         max_length=64, blank=True, default="", help_text="The process that holds it, if any"
@@ -135,6 +143,9 @@ class Command(models.Model):
     kind = models.CharField(max_length=32)
     payload = models.TextField(help_text="JSON, encrypted: it may hold secrets")
     run = models.BooleanField(default=False, help_text="Whether it asks for a run")
+    failure = models.TextField(
+        blank=True, default="", help_text="JSON: why it could not be carried out, for who waits elsewhere"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

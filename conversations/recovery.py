@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 
 CRASHED = "Tool call cut off: the server stopped before it had a result. It was not executed again."
 IDLE_CHECK_SECONDS = 30
+SERVER_DRAIN_SECONDS = 6.0
+"""What a server that is a runner too lets steps take when it ends."""
 
 
 def recover() -> None:
@@ -28,7 +30,10 @@ def recover() -> None:
 
     for conversation_id in Conversation.objects.running().values_list("id", flat=True):
         try:
-            bring_to_rest(runner.current().get(conversation_id), CRASHED)
+            here = runner.current()
+            bring_to_rest(here.get(conversation_id), CRASHED)
+            if number := here.claimed(conversation_id):
+                here.start(conversation_id, number, None)
         except Exception:
             logger.exception("Conversation %s could not be recovered", conversation_id)
             rows = Conversation.objects.filter(id=conversation_id)
@@ -44,20 +49,26 @@ def recover() -> None:
 def bring_to_rest(loaded: "Loaded", cut_off_call: str, said: str = "", claimed: int = 0) -> None:
     """Bring the rows of a conversation that was just loaded from them to rest. Worker thread.
 
+    A run that was claimed and has not begun, or was handed over, is left to be begun.
     ``said``: what clients are told about how the run ended. ``claimed``: a run that is about to
     begin, whose status stays.
     """
     from conversations import goals
 
+    row = Conversation.objects.only("status", "run_number", "begun_run", "stop_run").get(id=loaded.id)
     state = loaded.conversation.state
-    cut_off = state.execution_status.value == Status.RUNNING
+    cut_off, stopped = state.execution_status.value == Status.RUNNING, row.stop_run == row.run_number
     if state.execution_status.value != Status.WAITING:  # there, calls without a result are as they should be
         loaded.conversation.answer_orphans(cut_off_call)
-    resume = cut_off and conf.current().crash_recovery == "resume"
+    to_begin = row.status == Status.RUNNING and row.begun_run < row.run_number
+    resume = cut_off and not stopped and not to_begin and conf.current().crash_recovery == "resume"
     if cut_off and said and not resume:
         loaded.conversation.emit_error("StorageError", said)
     if cut_off:
-        loaded.force_status(Status.IDLE if resume else Status.ERROR)
+        loaded.force_status(Status.PAUSED if stopped else Status.IDLE if resume else Status.ERROR)
+    if to_begin:
+        goals.taken_over(loaded)
+        return
     goals.interrupted_by_crash(loaded)
     status = state.execution_status.value
     rows = Conversation.objects.filter(id=loaded.id).exclude(run_number=claimed)
@@ -82,17 +93,43 @@ async def keep_house() -> None:
 
 
 async def start() -> None:
-    await threads.run_in(threads.waiting(), tmux.reap)
-    tmux.use_private_directory()
+    """In the server: recover and run conversations, or leave both to the engine's runners."""
+    if conf.current().engine:
+        if conf.current().runs_conversations:
+            await start_runner()
+        return
+    await _prepare()
     await threads.run_in(threads.waiting(), recover)
     await threads.run_in(threads.waiting(), reserve.keep)
     lifespan.watch(asyncio.create_task(keep_house(), name="keep-house"))
 
 
+async def start_runner() -> None:
+    """Be one of the engine's runners. On the loop that the hub is bound to."""
+    from conversations import worker
+
+    await _prepare()
+    await threads.run_in(threads.waiting(), sdk.load)
+    await worker.start()
+    lifespan.watch(asyncio.create_task(keep_house(), name="keep-house"))
+
+
+async def _prepare() -> None:
+    await threads.run_in(threads.waiting(), tmux.reap)
+    tmux.use_private_directory()
+
+
 async def stop() -> None:
+    """In the server, which has to be gone in fifteen seconds."""
+    await stop_runner(min(SERVER_DRAIN_SECONDS, conf.current().drain_seconds))
+
+
+async def stop_runner(drain_seconds: float) -> None:
     if not sdk.ready():
         return
-    from conversations import runner
+    from conversations import runner, worker
 
+    if conf.current().engine:
+        await worker.drain(drain_seconds)
     await threads.run_in(threads.waiting(), runner.current().close, 8.0)
     await threads.run_in(threads.waiting(), tmux.clean_up)

@@ -9,18 +9,29 @@ import logging
 import threading
 import time
 import uuid
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 
 from django.utils import timezone
 
-from agentserver import threads, writer
+from agentserver import conf, live, threads, writer
 from agentserver.causes import is_database_trouble
 from agentserver.errors import NotFound
 from agentserver.observability import metrics
-from conversations import building, goals, intents, lanes, mending, subagents  # noqa: F401  (goals registers its command)
+from conversations import (  # (goals registers its command)
+    building,
+    engine,
+    goals,  # noqa: F401
+    intents,
+    lanes,
+    mending,
+    recovery,
+    subagents,
+)
 from conversations.lanes import Lane
 from conversations.loaded import Loaded
-from conversations.models import Conversation, Status
+from conversations.local import STOP_SECONDS
+from conversations.models import Command, Conversation, Status
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +50,8 @@ class Runner:
         self._loading: dict[uuid.UUID, threading.Lock] = {}
         self._lock = threading.Lock()
         self.closing = False
-        self.mending = mending.Mending(self.consider)
+        self.shared = conf.current().engine  # other processes may claim what is loaded here
+        self.mending = mending.Mending(self._give_back if self.shared else self.consider)
 
     # In and out of memory
 
@@ -67,8 +79,26 @@ class Runner:
         loaded = self._loaded.get(conversation_id)
         if loaded is None or loaded.closed:
             return None
+        if self.shared and not loaded.store.is_current():
+            self._drop(loaded)
+            return None
         # A run under which the rows broke is about to notice by itself.
         return loaded if loaded.running or not self.mending.is_broken(loaded.id) else None
+
+    def _drop(self, loaded: Loaded) -> None:
+        """Another runner has claimed it: what is left of it here goes."""
+        self._loaded.pop(loaded.id, None)
+        loaded.store.frozen = not loaded.running  # a run finds out at its next write, and ends
+        loaded.stop("interrupt", loaded.run_number)
+        threads.waiting().submit(loaded.close)
+
+    def _give_back(self, conversation_id: uuid.UUID) -> None:
+        """Its rows could not be written, and can again: any runner may take it from there."""
+        writer.current().call(lambda: engine.enqueue(conversation_id))
+        self.mending.forget(conversation_id)
+        if (loaded := self._loaded.pop(conversation_id, None)) is not None:
+            loaded.store.frozen = True
+            loaded.close()
 
     def adopt(self, loaded: Loaded) -> None:
         """Keep a conversation that was just created."""
@@ -78,7 +108,9 @@ class Runner:
             threads.waiting().submit(self.unload_idle, 0, LOADED)
 
     def _load(self, conversation_id: uuid.UUID, claimed: int) -> Loaded:
-        row = writer.current().call(lambda: _claimed(conversation_id))
+        row, before = writer.current().call(lambda: _claimed(conversation_id))
+        if self.shared and before not in ("", NAME):
+            live.transient(engine.group_of(before), conversation_id.hex)
         loaded = building.load(row, self.lanes)
         try:
             self.mending.mend(loaded, claimed)
@@ -87,6 +119,8 @@ class Runner:
             raise
         given_up = self._loaded.get(conversation_id)
         self.adopt(loaded)
+        if self.shared and row.status == Status.RUNNING:
+            recovery.bring_to_rest(loaded, recovery.CRASHED)
         if given_up is not None:
             given_up.close()
         return loaded
@@ -107,6 +141,79 @@ class Runner:
             if resting:
                 self._loaded.pop(loaded.id, None)
                 loaded.close()
+                self._let_go(loaded)
+
+    def _let_go(self, loaded: Loaded) -> None:
+        """Tell other processes that nothing of it is left here."""
+        if self.shared:
+            rows = Conversation.objects.filter(id=loaded.id, runner=NAME, run_epoch=loaded.store.epoch)
+            writer.current().call(lambda: rows.update(runner=""))
+
+    # For other processes
+
+    def take_up(self, conversation_id: uuid.UUID) -> Future[None] | None:
+        """What a job asks for: carry out what waits, begin the run that was claimed or is asked for.
+
+        A future of that run's end; None when there is nothing to do (any more). May wait for a lane.
+        """
+        try:
+            loaded = self.get(conversation_id)
+        except NotFound:
+            return None
+        if self.closing:
+            writer.current().call(lambda: engine.enqueue(conversation_id))
+            return None
+        loaded.deliver()
+        number = self.claimed(conversation_id)
+        if not number and Conversation.objects.filter(id=conversation_id, intent__isnull=False).exists():
+            number = writer.current().call(lambda: intents.claim(conversation_id))
+        if not number:
+            return None
+        loaded.start(self.lanes.next_free(), number)
+        return loaded.over
+
+    def claimed(self, conversation_id: uuid.UUID) -> int:
+        """The number of the run that is to be begun, 0 if none is; a stop that came before it is heeded."""
+        row = Conversation.objects.only("status", "run_number", "stop_run", "stop_kind").get(
+            id=conversation_id
+        )
+        if row.status != Status.RUNNING:
+            return 0
+        if row.stop_run == row.run_number:
+            self.get(conversation_id).stop(row.stop_kind, row.run_number)
+        return row.run_number
+
+    def heed(self, conversation_ids: list[uuid.UUID]) -> None:
+        """Something is asked of conversations that may be here: stops, commands, deletion."""
+        here = [loaded for one in conversation_ids if (loaded := self._loaded.get(one)) is not None]
+        rows = Conversation.objects.in_bulk([loaded.id for loaded in here])
+        asked = set(
+            Command.objects.filter(conversation_id__in=list(rows), failure="")
+            .values_list("conversation_id", flat=True)
+            .distinct()
+        )
+        for loaded in here:
+            row = rows.get(loaded.id)
+            if row is None or row.status == Status.DELETING:
+                self.delete(loaded.id, loaded.run_number, STOP_SECONDS)
+                self._let_go(loaded)
+            elif row.run_epoch != loaded.store.epoch:
+                self._drop(loaded)
+            else:
+                if row.status == Status.RUNNING and row.stop_run == row.run_number:
+                    loaded.stop(row.stop_kind, row.stop_run)
+                if loaded.id in asked and loaded.running:
+                    threads.waiting().submit(loaded.deliver)
+
+    def at_work(self) -> list[uuid.UUID]:
+        """The conversations that run here."""
+        return [loaded.id for loaded in list(self._loaded.values()) if loaded.running]
+
+    def hand_over(self, *, cut_off: bool) -> None:
+        """Let every run end after its step (or at once, with ``cut_off``) and go on in another runner."""
+        self.closing = True
+        for loaded in list(self._loaded.values()):
+            loaded.hand_over(cut_off=cut_off)
 
     # Running and stopping
 
@@ -173,15 +280,16 @@ class Runner:
         self.lanes.close()
 
 
-def _claimed(conversation_id: uuid.UUID) -> Conversation:
-    """Claim the row for this process: its older writers are refused from now on."""
+def _claimed(conversation_id: uuid.UUID) -> tuple[Conversation, str]:
+    """Claim the row for this process: its older writers are refused from now on. And who had it."""
     rows = Conversation.objects.living().filter(id=conversation_id)
     row = rows.first()
     if row is None:
         raise NotFound()
+    before = row.runner
     row.run_epoch += 1
     rows.update(run_epoch=row.run_epoch, runner=NAME, heartbeat_at=timezone.now())
-    return row
+    return row, before
 
 
 @functools.cache

@@ -13,7 +13,7 @@ import orjson
 from django.db import IntegrityError
 from django.utils import timezone
 
-from agentserver import live, threads, writer
+from agentserver import conf, live, threads, writer
 from agentserver.auth.doors import Principal
 from agentserver.configuration import services as configuration
 from agentserver.errors import BadGateway, Conflict, NotFound, Problem, invalid
@@ -38,25 +38,26 @@ def start(*, request: Any, principal: Principal) -> tuple[Conversation, bool]:
 
     ``request``: the SDK's StartConversationRequest. Raises TooMany before anything is stored.
     """
-    from conversations import agents, building
+    from conversations import agents, building, runner
 
     conversation_id = request.conversation_id or uuid.uuid4()
     if (existing := _existing(conversation_id, principal)) is not None:
         return existing, False
     _check_parent(request, principal)
     agent, profile = agents.launched(request=request, principal=principal)
-    lane = _reserve(principal.user_id) if request.initial_message else None
+    running = request.initial_message is not None
+    lane = _reserve(principal.user_id) if running else None
     try:
         request = _in_worktree(conversation_id, request)
-        row = _new_row(conversation_id, request, principal, running=lane is not None)
+        row = _new_row(conversation_id, request, principal, running=running)
         loaded = building.create(
             row=row,
             request=request,
             agent=agent,
             profile=profile,
             commands=_first_commands(conversation_id, request),
-            lanes=dispatch.runner().lanes,
-            admit=lambda: quota.admit(principal.user_id) if lane else None,
+            lanes=runner.current().lanes,
+            admit=lambda: _admit(principal, row) if running else None,
         )
     except IntegrityError:
         dispatch.release(lane)
@@ -66,10 +67,13 @@ def start(*, request: Any, principal: Principal) -> tuple[Conversation, bool]:
     except BaseException:
         dispatch.release(lane)
         raise
-    dispatch.runner().adopt(loaded)
-    if lane is not None:
-        loaded.start(lane, row.run_number)
+    dispatch.created(loaded, row.run_number, lane)
     return row, True
+
+
+def _admit(principal: Principal, row: Conversation) -> None:
+    quota.admit(principal.user_id)
+    dispatch.enqueue(row.id)
 
 
 def _in_worktree(conversation_id: uuid.UUID, request: Any) -> Any:
@@ -115,6 +119,7 @@ def _new_row(conversation_id: uuid.UUID, request: Any, principal: Principal, run
         run_number=1 if running else 0,
         tags=orjson.dumps(request.tags).decode(),
         workspace_dir=request.workspace.working_dir,
+        queue=conf.current().queue,
         created_at=now,
         updated_at=now,
     )
@@ -146,6 +151,7 @@ def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any
         command.pk = None
         _locked(row.id)
         command.save(force_insert=True)
+        dispatch.enqueue(row.id)
         if not run:
             return 0, _status(row.id)
         intents.ask(row.id, command.pk)
@@ -156,13 +162,13 @@ def ask(*, row: Conversation, kind: str, payload: Any, run: bool = False) -> Any
     except BaseException:
         dispatch.release(lane)
         raise
-    future = commands.expect(command.pk)
+    future = dispatch.expect(command.pk)
     if number:
         dispatch.run(row.id, number, lane)
     else:
         dispatch.release(lane)
         dispatch.deliver(row.id)
-    return dispatch.outcome(command.pk, future, busy=status == Status.RUNNING and not number)
+    return future.result(busy=status == Status.RUNNING and not number)
 
 
 def _reserve(owner_id: int | None) -> Any:
@@ -175,6 +181,7 @@ def _claim(row: Conversation) -> int:
     """See ``intents.claim``; inside a transaction. Raises TooMany."""
     if number := intents.claim(row.id):
         quota.admit(row.owner_id)
+        dispatch.enqueue(row.id)
     return number
 
 
@@ -215,14 +222,24 @@ def stop(*, row: Conversation, kind: Literal["pause", "interrupt"]) -> None:
     conversation becomes paused and any other stays as it is. Interrupt returns when the run is over.
     """
     asked_at = time.monotonic()
+    rest = commands.made(conversation_id=row.id, kind="rest", payload=None)
 
-    def record() -> tuple[int, str]:
+    def record() -> int:
+        rest.pk = None
         _locked(row.id)
-        return intents.withdraw(row.id), _status(row.id)
+        number = intents.withdraw(row.id, kind)
+        if not number and _status(row.id) == Status.IDLE:
+            rest.save(force_insert=True)
+            dispatch.enqueue(row.id)
+        return number
 
-    number, status = writer.current().call(record)
-    if number or status == Status.IDLE:
+    number = writer.current().call(record)
+    if number:
         dispatch.stop(row.id, kind, number, asked_at)
+    elif rest.pk:
+        resting = dispatch.expect(rest.pk)
+        dispatch.deliver(row.id)
+        resting.result(busy=False)
     if not number:  # else the end of the run says so
         writer.current().call(lambda: signals.changed.send(sender=Conversation, conversation_id=row.id))
 
@@ -259,7 +276,7 @@ def delete(*, row: Conversation) -> None:
 
     def mark() -> int:
         _locked(row.id)
-        number = intents.withdraw(row.id)
+        number = intents.withdraw(row.id, "interrupt")
         Conversation.objects.filter(id=row.id).update(status=Status.DELETING, updated_at=timezone.now())
         signals.changed.send(sender=Conversation, conversation_id=row.id)
         return number
@@ -330,9 +347,9 @@ def ask_agent(*, row: Conversation, question: str) -> str:
 
     Raises BadGateway (502) with a reason if the model fails or takes too long.
     """
-    loaded = dispatch.runner().get(row.id)
-    answer = threads.waiting().submit(loaded.conversation.ask_agent, question)
-    try:
-        return answer.result(ASK_SECONDS)
-    except Exception as error:
-        raise BadGateway(f"The agent's model did not answer ({type(error).__name__}).") from None
+    with dispatch.consulted(row.id) as conversation:
+        answer = threads.waiting().submit(conversation.ask_agent, question)
+        try:
+            return answer.result(ASK_SECONDS)
+        except Exception as error:
+            raise BadGateway(f"The agent's model did not answer ({type(error).__name__}).") from None

@@ -41,6 +41,8 @@ class DatabaseFileStore(FileStore):
         # Set by the live conversation: the info JSON and the status to show with a saved state.
         self.describe: Callable[[], str] = lambda: ""
         self.shown_status: Callable[[str], str] = lambda status: status
+        self.run_number = 0  # the run whose steps are written
+        self.frozen = False  # a copy for questions: what it would write is dropped
         # The command whose effect the next event of this thread is; removed in its transaction.
         self._delivering = threading.local()
         self._lock = threading.RLock()
@@ -85,6 +87,10 @@ class DatabaseFileStore(FileStore):
         writer.current().call(operation)
         self._created, self._draft = True, None
 
+    def is_current(self) -> bool:
+        """Whether the row is still this process's to write. Not on an event loop."""
+        return Conversation.objects.living().filter(id=self.conversation_id, run_epoch=self.epoch).exists()
+
     @contextmanager
     def delivering(self, number: int) -> Generator[None]:
         """Within it, the message event this thread appends deletes command ``number``."""
@@ -110,6 +116,8 @@ class DatabaseFileStore(FileStore):
     # FileStore
 
     def write(self, path: str, contents: str | bytes) -> None:
+        if self.frozen:
+            return
         text = contents.decode() if isinstance(contents, bytes) else contents
         if path == BASE_STATE:
             self._write_state(texts.storable(text))
@@ -161,6 +169,8 @@ class DatabaseFileStore(FileStore):
             "status": self.shown_status(state.get("execution_status", "idle")),
             "leaf_event_id": state.get("leaf_event_id"),
         }
+        if state.get("execution_status") == "running":
+            changes["begun_run"] = self.run_number
         writer.current().call(lambda: self._update(changes))
 
     def _write_event(self, sequence: int, event_id: str, payload: str) -> None:
@@ -181,7 +191,16 @@ class DatabaseFileStore(FileStore):
         )
 
         def operation() -> None:
-            self._update(changes, next_sequence=sequence)
+            try:
+                self._update(changes, next_sequence=sequence)
+            except Fenced:
+                # The commit was made, and its answer lost with the connection.
+                if (
+                    self.is_current()
+                    and Event.objects.of(self.conversation_id).filter(event_id=event_id).exists()
+                ):
+                    return
+                raise
             event.pk = None
             event.save(force_insert=True)
             if number is not None:

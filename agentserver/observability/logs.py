@@ -38,6 +38,7 @@ def _levels(settings: conf.Configuration) -> dict[str, str]:
         "uvicorn.error": "INFO" if settings.log_level == "DEBUG" else settings.log_level,
         "httpx": "WARNING",
         "LiteLLM": "WARNING",
+        "procrastinate": "WARNING",
         "openhands": "WARNING",
         **settings.log_levels,
     }

@@ -65,7 +65,7 @@ def test_a_stop_wins_over_what_was_asked_before_and_not_over_what_comes_after(ro
     intents.claim(row.id)
     asked(row)
 
-    assert intents.withdraw(row.id) == 1
+    assert intents.withdraw(row.id, "interrupt") == 1
     assert not Command.objects.filter(run=True).exists()
     assert Conversation.objects.get(id=row.id).intent is None
 
@@ -74,7 +74,7 @@ def test_a_stop_wins_over_what_was_asked_before_and_not_over_what_comes_after(ro
 
 
 def test_a_stop_without_a_run_names_none(row):
-    assert intents.withdraw(row.id) == 0
+    assert intents.withdraw(row.id, "interrupt") == 0
 
 
 def test_a_run_that_was_claimed_away_cannot_settle(row):
@@ -89,3 +89,13 @@ def test_outstanding_names_who_waits(row, make_conversation):
     asked(row)
 
     assert intents.outstanding() == [row.id]
+
+
+def test_a_stop_names_its_run_and_a_pause_takes_no_interrupt_back(row):
+    intents.claim(row.id)
+
+    for kind, kept in [("pause", "pause"), ("interrupt", "interrupt"), ("pause", "interrupt")]:
+        intents.withdraw(row.id, kind)
+
+        row.refresh_from_db()
+        assert (row.stop_run, row.stop_kind) == (1, kept)

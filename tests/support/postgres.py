@@ -31,6 +31,14 @@ def database_of(directory):
     return _made[name]
 
 
+def named(name, server):
+    """The URL of the database ``name`` on the server of URL ``server``, made if need be; nobody drops it."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+
+
 def _template():
     name = f"template_{os.getpid()}"
     if name not in _made:

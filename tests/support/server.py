@@ -35,6 +35,8 @@ NOT_INHERITED = {
 class OwnServer:
     """One data directory; start and stop a server on it as often as needed."""
 
+    command = START_CMD
+
     def __init__(self, root, **options):
         self.root, self.options, self.process, self.http = root, options, None, None
         for name in ("home", "cwd"):
@@ -79,7 +81,7 @@ class OwnServer:
         self.url = f"http://127.0.0.1:{self.port}"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                START_CMD.replace("{port}", str(self.port)),
+                self.command.replace("{port}", str(self.port)),
                 shell=True,
                 cwd=self.root / "cwd",
                 env=self.environment(),

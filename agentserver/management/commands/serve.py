@@ -12,8 +12,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         serving.add_arguments(parser)
 
-    def handle(self, *args, host, port, insecure, **options):
+    def handle(self, *args, host, port, insecure, no_runner, **options):
         try:
-            serving.serve(host=host, port=port, insecure=insecure)
+            serving.serve(host=host, port=port, insecure=insecure, no_runner=no_runner)
         except conf.ConfigurationError as error:
             raise CommandError(str(error)) from None

@@ -1,0 +1,78 @@
+"""The jobs of the engine. Imported only where it is installed: on PostgreSQL with Redis."""
+
+import asyncio
+import datetime
+import logging
+import uuid
+
+from django.utils import timezone
+from procrastinate import JobContext
+from procrastinate.contrib.django import app
+from procrastinate.exceptions import UniqueViolation
+from procrastinate.jobs import Status as JobStatus
+
+from agentserver import conf, threads, writer
+from conversations import engine, intents
+from conversations.models import Command, Conversation, Status
+
+logger = logging.getLogger(__name__)
+
+HOUSE = "house"
+"""The queue of what is done once for all processes; every runner takes from it."""
+FAILURE_SECONDS = 60
+"""How long a command that could not be carried out waits for somebody to be told."""
+BATCH = 200
+"""Conversations looked after in one go."""
+
+
+@app.task(name="tend")
+async def tend(conversation_id: str) -> None:
+    """Look after a conversation until nothing is asked of it. Its lock keeps all others out."""
+    from conversations import runner  # it brings the agent SDK, which web processes import later
+
+    while True:
+        over = await threads.run_in(threads.waiting(), runner.current().take_up, uuid.UUID(conversation_id))
+        if over is None:
+            return
+        await asyncio.shield(asyncio.wrap_future(over))
+
+
+@app.periodic(cron="*/2 * * * * *")
+@app.task(name="rescue", queue=HOUSE, queueing_lock="rescue", pass_context=True)
+async def rescue(context: JobContext, timestamp: int) -> None:
+    """Give the jobs of runners that show no life to others."""
+    manager = context.app.job_manager
+    for job in await manager.get_stalled_jobs(seconds_since_heartbeat=conf.current().runner_stalled_seconds):
+        logger.warning("The runner of job %s (%s) shows no life", job.id, job.queueing_lock)
+        try:
+            await manager.retry_job(job)
+        except UniqueViolation:  # a fresh job waits already
+            await manager.finish_job(job, JobStatus.FAILED, delete_job=True)
+
+
+@app.periodic(cron="*/5 * * * * *")
+@app.task(name="look-around", queue=HOUSE, queueing_lock="look-around")
+async def look_around(timestamp: int) -> None:
+    """The second line: what is asked of conversations and has no job gets one; leftovers go."""
+    await threads.run_in(threads.waiting(), _look_around)
+
+
+def _look_around() -> None:
+    running = Conversation.objects.running().values_list("id", flat=True)
+    for conversation_id in {*intents.outstanding()[:BATCH], *_without_job(list(running[: 10 * BATCH]))}:
+        writer.current().call(lambda one=conversation_id: engine.enqueue(one))
+    stale = timezone.now() - datetime.timedelta(seconds=FAILURE_SECONDS)
+    refused = Command.objects.exclude(failure="").filter(created_at__lt=stale)
+    writer.current().call(refused.delete)
+    deleting = Conversation.objects.filter(status=Status.DELETING, updated_at__lt=stale)
+    for conversation_id in list(deleting.values_list("id", flat=True)[:BATCH]):
+        rows = Conversation.objects.filter(id=conversation_id)
+        writer.current().call(lambda rows=rows: rows.delete())
+
+
+def _without_job(conversation_ids: list[uuid.UUID]) -> set[uuid.UUID]:
+    from procrastinate.contrib.django.models import ProcrastinateJob
+
+    names = [str(one) for one in conversation_ids]
+    live = ProcrastinateJob.objects.filter(lock__in=names, status__in=["todo", "doing"])
+    return set(conversation_ids) - {uuid.UUID(name) for name in live.values_list("lock", flat=True)}

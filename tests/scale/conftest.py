@@ -1,0 +1,76 @@
+"""One cluster for all tests here: two web processes and two runners on PostgreSQL and Redis."""
+
+import re
+import shlex
+import sys
+
+import psutil
+import pytest
+
+from tests.contract.conftest import agent_config, llm_config, workspace  # noqa: F401  (fixtures)
+from tests.contract.dialogue import Dialogue
+from tests.engines.test_other_engines import listens
+from tests.support import cluster
+from tests.support.server import MANAGE, OwnServer
+
+STARTS = 180
+"""Seconds in which four processes on two cores have imported the agent SDK."""
+
+
+class Cluster(OwnServer):
+    command = (
+        f"cd {shlex.quote(str(MANAGE.parent))} && "
+        f"exec {shlex.quote(sys.executable)} -m tests.support.cluster --port {{port}}"
+    )
+
+    def processes(self, command):
+        """The cluster's processes of a command of manage.py."""
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if command in child.cmdline()]
+
+
+@pytest.fixture(scope="session")
+def scaled(tmp_path_factory):
+    """The cluster, ready."""
+    if not (listens(cluster.SERVER) and listens(cluster.REDIS)):
+        pytest.skip("needs PostgreSQL (TEST_CLUSTER_DATABASE_URL) and Redis (TEST_REDIS_URL)")
+    server = Cluster(tmp_path_factory.mktemp("cluster"), OH_SECRET_KEY="tests-secret-key")
+    try:
+        yield server.start(timeout=STARTS).wait_ready(STARTS)
+    finally:
+        server.stop(timeout=45)
+        cluster.drop_databases()
+
+
+@pytest.fixture
+def open_conversation(scaled, llm_url, agent_config, workspace):  # noqa: F811
+    """Callable: start a conversation with these steps; deleted when the test ends."""
+    opened = []
+
+    def _open(*steps):
+        opened.append(Dialogue.open(scaled.http, llm_url, agent_config, workspace, *steps))
+        return opened[-1]
+
+    yield _open
+    for conversation in opened:
+        conversation.delete()
+
+
+@pytest.fixture
+def runner_of(workspace, wait_until):  # noqa: F811
+    """Callable: the runner process that a conversation's command wrote its ``$TMUX`` for (see ``place``)."""
+
+    def _find(name):
+        path = workspace / name
+        wait_until(
+            lambda: path.exists() and path.read_text().strip(), 30, message=f"a command that writes {name}"
+        )
+        return psutil.Process(int(re.search(r"/(\d+)/tmux-", path.read_text())[1]))
+
+    return _find
+
+
+@pytest.fixture
+def place():
+    """Callable: shell code that notes in a file which runner executes it."""
+    return lambda name: f"echo $TMUX >> {name}"
