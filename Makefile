@@ -30,10 +30,12 @@ demo: setup ## Start a server of its own and show a conversation that is paused,
 test: setup ## Run every test
 	@$(PYTEST) $(WORKERS) $(ARGS)
 
-check: setup ## Format, lint, types, Django's checks, missing migrations, architecture
+check: setup ## Format, lint, types, security, known vulnerabilities, Django's checks, architecture
 	@.venv/bin/ruff format --check
 	@.venv/bin/ruff check
 	@.venv/bin/ty check
+	@.venv/bin/bandit --quiet --recursive --configfile pyproject.toml agentserver conversations bashevents examples manage.py
+	@.ci/audit "$(UV)"
 	@data=$$(mktemp -d) && trap "rm -rf $$data" EXIT && \
 	  OH_PERSISTENCE_DIR=$$data $(PYTHON) manage.py check && \
 	  OH_PERSISTENCE_DIR=$$data $(PYTHON) manage.py makemigrations --check --dry-run
