@@ -18,7 +18,15 @@ COMMANDS = {
     "token": ("create_token", "make an API token for an account: token NAME"),
 }
 """What one types: the command of Django's command line, and a line about it."""
-DJANGO = ("createsuperuser", "import_conversations", "export_conversation", "check", "shell", "help")
+DJANGO = (
+    "run_conversations",
+    "createsuperuser",
+    "import_conversations",
+    "export_conversation",
+    "check",
+    "shell",
+    "help",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -10,6 +10,9 @@ import argparse
 import os
 import threading
 
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else the import asks the network for prices
+os.environ.setdefault("OPENHANDS_SUPPRESS_BANNER", "1")
+
 from openhands.sdk import LLM, Agent, Conversation, Tool, Workspace
 from openhands.tools import terminal  # noqa: F401  (a client must know a tool to read its events)
 
