@@ -22,18 +22,17 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates git tmux \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --create-home --shell /bin/bash agent \
-    && install -d -o agent -g agent /data /workspace
+    && install -d -o agent -g agent /data /workspaces
 COPY --from=build /opt/python /opt/python
 COPY --from=build /opt/agentserver /opt/agentserver
 ENV PATH=/opt/agentserver/bin:$PATH \
     OH_PERSISTENCE_DIR=/data \
-    OH_WORKSPACE_PATH=/workspace
+    OH_WORKSPACE_PATH=/workspaces
 USER 10001
-WORKDIR /workspace
-VOLUME ["/data", "/workspace"]
+WORKDIR /workspaces
+VOLUME ["/data", "/workspaces"]
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["/opt/agentserver/bin/python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/ready', timeout=4)"]
-ENTRYPOINT ["/opt/agentserver/bin/agentserver"]
 # Beyond this machine it wants a key: OH_SESSION_API_KEYS_0.
-CMD ["serve", "--host", "0.0.0.0"]
+CMD ["agentserver", "serve", "--host", "0.0.0.0"]

@@ -30,7 +30,7 @@ def test_the_health_check_passes_on_a_server_that_is_ready_and_fails_where_none_
 
 def test_the_server_in_the_image_is_not_root_and_serves_only_with_a_key(tmp_path):
     last_user = re.findall(r"^USER (\S+)$", RECIPE, re.M)[-1]
-    arguments = json.loads(re.search(r"^CMD (\[.*\])$", RECIPE, re.M)[1])
+    program, *arguments = json.loads(re.search(r"^CMD (\[.*\])$", RECIPE, re.M)[1])
     refused = subprocess.run(
         [sys.executable, "-m", "agentserver", *arguments, "--data", tmp_path],
         cwd=ROOT,
@@ -40,6 +40,7 @@ def test_the_server_in_the_image_is_not_root_and_serves_only_with_a_key(tmp_path
         env={"PATH": str(tmp_path)},
     )
 
+    assert program == "agentserver"
     assert last_user not in ("root", "0")
     assert refused.returncode == 1
     assert "OH_SESSION_API_KEYS_0" in refused.stderr
