@@ -7,7 +7,7 @@ from django.urls import Resolver404, resolve
 from drf_spectacular.generators import SchemaGenerator
 
 from agentserver import sdk
-from agentserver.openapi.components import Components
+from agentserver.openapi.components import PREFIX, Components
 from agentserver.openapi.operation import Operation, parameters
 from agentserver.openapi.operations import OPERATIONS
 
@@ -70,8 +70,28 @@ class Generator(SchemaGenerator):
 
 def complete(result: dict[str, Any], generator: Generator, **_: Any) -> dict[str, Any]:
     """Postprocessing: the schemas collected on the way, and how to show a key."""
-    result["components"] = {"schemas": generator.collected.schemas, "securitySchemes": SECURITY}
+    schemas = generator.collected.schemas
+    name_by_value(schemas, schemas)
+    result["components"] = {"schemas": schemas, "securitySchemes": SECURITY}
     return result
+
+
+def name_by_value(tree: Any, schemas: dict[str, Any]) -> None:
+    """Let each discriminator in ``tree`` name what it tells apart by the value that clients send.
+
+    The agent SDK's unions name it by a tag of Python's.
+    """
+    if isinstance(tree, dict):
+        found = tree.get("discriminator")
+        if isinstance(found, dict) and "mapping" in found:
+            targets = ((ref, schemas[ref.removeprefix(PREFIX)]) for ref in found["mapping"].values())
+            values = {
+                ref: schema["properties"][found["propertyName"]].get("const") for ref, schema in targets
+            }
+            if all(values.values()):
+                found["mapping"] = {value: ref for ref, value in values.items()}
+    for below in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        name_by_value(below, schemas)
 
 
 def every_path() -> list[tuple[str, Operation]]:
