@@ -86,8 +86,8 @@ async def keep_house() -> None:
         here = runner.current()
         await threads.run_in(threads.waiting(), here.abandon_hung, configuration.wrap_up_seconds)
         await threads.run_in(threads.waiting(), here.mending.go_on)
-        if beats % IDLE_CHECK_SECONDS == 0:
-            seconds = configuration.conversation_idle_ttl_seconds
+        seconds = configuration.conversation_idle_ttl_seconds
+        if beats % max(1, min(IDLE_CHECK_SECONDS, int(seconds))) == 0:
             await threads.run_in(threads.waiting(), here.unload_idle, seconds)
             await threads.run_in(threads.waiting(), reserve.keep)
 

@@ -8,6 +8,7 @@ import os
 import random
 import time
 
+import psutil
 import pytest
 
 from tests.contract.dialogue import Dialogue, finish, message_texts, shell, think, unanswered
@@ -15,6 +16,7 @@ from tests.contract.dialogue import Dialogue, finish, message_texts, shell, thin
 TRIALS = int(os.environ.get("KILL_TRIALS", "3"))
 AT_WORK = 6
 USABLE_SECONDS = 5
+FROZEN_SECONDS = 35  # a run may take 30 to wrap up, a runner of a cluster 6 to show life
 AT_REST = {"error", "finished"}
 
 
@@ -118,3 +120,24 @@ def test_a_term_ends_within_its_time_and_leaves_a_paused_conversation(
     conversation.http = server.restart("KILL").wait_ready().http
     assert conversation.status == "paused"
     assert unanswered(conversation.events()) == []
+
+
+@pytest.mark.slow
+def test_a_server_that_was_frozen_for_longer_than_any_wait_goes_on(
+    doomed, llm_url, agent_config, tmp_path, wait_until
+):
+    conversation = Dialogue.open(
+        doomed.http, llm_url, agent_config, tmp_path, think("thought", delay=1), finish("went on")
+    )
+    conversation.wait_llm_call()
+    frozen = psutil.Process(doomed.process.pid)
+
+    frozen.suspend()
+    wake = time.monotonic() + FROZEN_SECONDS
+    wait_until(lambda: time.monotonic() > wake, FROZEN_SECONDS + 5, message="the time to pass")
+    frozen.resume()
+
+    events = conversation.wait_finished(timeout=30)
+    assert conversation.final_response == "went on"
+    assert unanswered(events) == []
+    conversation.delete()
