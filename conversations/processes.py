@@ -16,8 +16,8 @@ import psutil
 
 logger = logging.getLogger(__name__)
 
-CTRL_C_SECONDS = 0.25
-"""What the SDK's Ctrl-C is given before TERM."""
+CTRL_C_SECONDS = 0.5
+"""What Ctrl-C is given before TERM."""
 BUSY_SECONDS = 0.6
 """How long a shell may take to be back at its prompt before it counts as busy."""
 RESTING = {psutil.STATUS_SLEEPING, psutil.STATUS_IDLE, psutil.STATUS_ZOMBIE}
@@ -32,6 +32,10 @@ def end_commands(conversation: Any) -> None:
     """
     shells = shell_pids(conversation)
     victims = _foreground(shells)
+    for process in victims:
+        # The terminal may be late with the SDK's. What dies of TERM instead lets its shell go on
+        # with the next command of the line.
+        _signal(process, signal.SIGINT)
     _wait(victims, CTRL_C_SECONDS)
     for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, TERM_SECONDS)):
         victims |= _foreground(shells)  # what was started meanwhile

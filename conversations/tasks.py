@@ -12,7 +12,7 @@ from procrastinate.exceptions import UniqueViolation
 from procrastinate.jobs import Status as JobStatus
 
 from agentserver import conf, threads, writer
-from conversations import engine, intents
+from conversations import engine, intents, removal
 from conversations.models import Command, Conversation, Status
 
 logger = logging.getLogger(__name__)
@@ -66,8 +66,7 @@ def _look_around() -> None:
     writer.current().call(refused.delete)
     deleting = Conversation.objects.filter(status=Status.DELETING, updated_at__lt=stale)
     for conversation_id in list(deleting.values_list("id", flat=True)[:BATCH]):
-        rows = Conversation.objects.filter(id=conversation_id)
-        writer.current().call(lambda rows=rows: rows.delete())
+        writer.current().call(lambda one=conversation_id: removal.remove(one))
 
 
 def _without_job(conversation_ids: list[uuid.UUID]) -> set[uuid.UUID]:

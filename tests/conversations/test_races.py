@@ -7,7 +7,16 @@ import uuid
 import pytest
 
 from tests.contract.conftest import user_message
-from tests.contract.dialogue import Dialogue, finish, message_texts, say, shell, think
+from tests.contract.dialogue import (
+    Dialogue,
+    finish,
+    message_texts,
+    observation_text,
+    observations,
+    say,
+    shell,
+    think,
+)
 
 
 def test_of_fifty_runs_at_once_one_is_started(talk, at_once):
@@ -193,3 +202,17 @@ def test_a_message_that_waited_for_a_command_comes_after_its_result(talk, worksp
 
     wait_until(lambda: conversation.final_response == "the end", 30, message="answer")
     at_peace(conversation)
+
+
+def test_nothing_of_a_line_begins_after_its_interrupt(talk, workspace, wait_until):
+    conversation = talk(shell(f"touch {workspace}/begun; sleep 60; touch {workspace}/late"))
+    wait_until((workspace / "begun").exists, message="start of the command")
+
+    conversation.ok("interrupt")
+
+    assert conversation.status == "paused"
+    conversation.tell(shell("echo alive"), finish("went on"))
+    conversation.wait_finished()
+    alive, _ = observations(conversation.events())[-2:]
+    assert observation_text(alive).strip() == "alive"
+    assert not (workspace / "late").exists()

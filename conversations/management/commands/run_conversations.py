@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agentserver import conf, environment, lifespan, migrating, threads, writer
 from agentserver.live import hub
+from agentserver.webhooks import lifecycle as webhooks
 
 
 class Command(BaseCommand):
@@ -47,11 +48,13 @@ async def _run(out) -> None:
     environment.withdraw()
     hub.bind(asyncio.get_running_loop())
     writer.current().start()
+    await webhooks.start()  # who rings posts: what happens here is heard here first
     await recovery.start_runner()
     out.write(f"Runner {runner.NAME} takes up to {runner.current().lanes.limit} runs at once.")
     await ended.wait()
     out.write("Ending: runs finish their step and are handed over.")
     await recovery.stop_runner(conf.current().drain_seconds)
+    await webhooks.stop()
     await lifespan.end_tasks()
     await hub.unbind()
     await asyncio.get_running_loop().run_in_executor(None, writer.current().close)
