@@ -16,7 +16,7 @@ from tests.support.receiver import Receiver
 from tests.support.server import OwnServer
 from tests.support.waiting import wait_until
 
-ROUNDS, STEPS = 7, 25
+ROUNDS, STEPS = 15, 25
 AWAY_SECONDS, CONVERSATIONS, EVENTS = 120, 10, 5000
 
 
@@ -89,11 +89,11 @@ def test_runs_beside_receivers_dead_and_alive(start, open_on, receiver, silent, 
         "one that answers": start("alive", receiver.url, OH_WEBHOOKS_0_FLUSH_DELAY="0.5"),
         "one that refuses connections": start("refusing", refusing, OH_WEBHOOKS_0_RETRY_DELAY="1"),
         "one that never answers": start("silent", silent),
-        "three, one of each": start("all", receiver.url, refusing, silent),
     }
     runs, starts = {name: [] for name in servers}, {name: [] for name in servers}
     for number in range(ROUNDS + 1):
-        for name, server in servers.items():
+        for name in [*servers][number % 4 :] + [*servers][: number % 4]:  # none always comes first
+            server = servers[name]
             begin = time.perf_counter()
             conversation = open_on(server, STEPS)
             took = time.perf_counter() - begin
