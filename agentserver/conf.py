@@ -86,6 +86,12 @@ class Configuration(BaseSettings):
     metrics_token: str | None = Field(
         None, description="Opens /metrics alone, as Authorization: Bearer; beside the session keys."
     )
+    metrics_port: int | None = Field(
+        None,
+        ge=1,
+        le=65535,
+        description="Where run_conversations shows /metrics; without a token, to this machine only.",
+    )
     secret_key: str | None = Field(
         None, description="Encrypts secrets at rest; default: made once and kept in the data directory."
     )

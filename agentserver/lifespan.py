@@ -92,11 +92,11 @@ async def shutdown() -> None:
             await end_tasks()
     await hub.unbind()
     await asyncio.get_running_loop().run_in_executor(None, writer.current().close)
-    await asyncio.get_running_loop().run_in_executor(None, _hand_over)
+    await asyncio.get_running_loop().run_in_executor(None, hand_over)
     threads.shutdown()
 
 
-def _hand_over() -> None:
+def hand_over() -> None:
     """Give what was noticed until now to those who are told of it, if they take it in time."""
     handing = [threading.Thread(target=stop, daemon=True) for stop in (reports.stop, tracing.stop)]
     for thread in handing:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agentserver import conf, environment, lifespan, migrating, threads, writer
 from agentserver.live import hub
+from agentserver.observability import exposing, reports, tracing
 from agentserver.webhooks import lifecycle as webhooks
 
 
@@ -45,6 +46,9 @@ async def _run(out) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    reports.start(conf.current())
+    tracing.start(conf.current())
+    exposing.start(conf.current())
     environment.withdraw()
     hub.bind(asyncio.get_running_loop())
     writer.current().start()
@@ -58,6 +62,7 @@ async def _run(out) -> None:
     await lifespan.end_tasks()
     await hub.unbind()
     await asyncio.get_running_loop().run_in_executor(None, writer.current().close)
+    await asyncio.get_running_loop().run_in_executor(None, lifespan.hand_over)
     threads.shutdown()
     with contextlib.suppress(ValueError):
         out.flush()
