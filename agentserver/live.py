@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 
 PAYLOAD_LIMIT = 64 * 1024
 """Characters; a larger payload is left in the database, where the reader fetches it."""
+OUTGOING = 10_000
+"""Rings that wait to be sent to other processes."""
+SEND_SECONDS = 5.0
+"""What the channel layer may take for one of them; then it is given up, and rows tell the rest."""
 PENDING = 256
 """Rings a tail holds. Payloads are shared between tails, so this bounds references, not copies."""
 
@@ -89,7 +93,10 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._layer: Any = None
         self._channel = f"hub.{uuid.uuid4().hex}"
-        self._relay: asyncio.Task[None] | None = None
+        self._relay: list[asyncio.Task[None]] = []
+        # What other processes are to hear, in order; the oldest goes when the layer is away for long.
+        self._outgoing: collections.deque[tuple[str, dict[str, Any]]] = collections.deque(maxlen=OUTGOING)
+        self._sendable = asyncio.Event()
         self._listeners: tuple[Callable[[str, int], None], ...] = ()
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -100,13 +107,17 @@ class Hub:
         layer = get_channel_layer()
         self._layer = None if isinstance(layer, InMemoryChannelLayer) else layer
         if self._layer is not None:
-            self._relay = loop.create_task(self._hear_others(), name="hub-relay")
+            self._sendable = asyncio.Event()
+            self._relay = [
+                loop.create_task(self._hear_others(), name="hub-relay"),
+                loop.create_task(self._tell_others(), name="hub-sender"),
+            ]
 
     async def unbind(self) -> None:
-        if self._relay is not None:
-            self._relay.cancel()
-            await asyncio.gather(self._relay, return_exceptions=True)
-            self._relay = None
+        for task in self._relay:
+            task.cancel()
+        await asyncio.gather(*self._relay, return_exceptions=True)
+        self._relay = []
         self._loop = None
 
     # Any thread
@@ -167,8 +178,8 @@ class Hub:
         if self._layer is None or self._loop is None:
             return
         message |= {"group": group, "from": self._channel}
-        with contextlib.suppress(RuntimeError):
-            asyncio.run_coroutine_threadsafe(self._group_send(group, message), self._loop)
+        self._outgoing.append((group, message))
+        self._schedule(self._sendable.set)
 
     # On the loop
 
@@ -202,9 +213,18 @@ class Hub:
         for tail in self._tails.get(group, ()):
             tail.close(code)
 
+    async def _tell_others(self) -> None:
+        """One after the other: sent side by side they would overtake each other."""
+        while True:
+            await self._sendable.wait()
+            self._sendable.clear()
+            while self._outgoing:
+                await self._group_send(*self._outgoing.popleft())
+
     async def _group_send(self, group: str, message: dict[str, Any]) -> None:
         try:
-            await self._layer.group_send(group, message)
+            async with asyncio.timeout(SEND_SECONDS):
+                await self._layer.group_send(group, message)
         except Exception as error:  # the channel layer is away: readers fall back to their tick
             logger.warning("A ring of %s was lost: %s", group, error.__class__.__name__)
 
