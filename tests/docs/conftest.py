@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 
+import httpx
 import pytest
 
 from tests.docs.blocks import ROOT
@@ -67,3 +68,16 @@ def terminal(tmp_path):
                 os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
         process.wait(10)
+
+
+@pytest.fixture
+def unset_model(agent_server):
+    """The settings name no model, before the test and after it; a callable that reads them."""
+
+    def unset():
+        answer = httpx.patch(f"{agent_server.url}/api/settings", json={"agent_settings_diff": {"llm": None}})
+        assert answer.status_code == 200, answer.text
+
+    unset()
+    yield lambda: httpx.get(f"{agent_server.url}/api/settings").json()["agent_settings"]["llm"]
+    unset()

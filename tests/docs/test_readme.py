@@ -56,19 +56,6 @@ def typed(terminal, agent_server, tmp_path):
 
 
 @pytest.fixture
-def unset_model(agent_server):
-    """The settings name no model, before the test and after it; a callable that reads them."""
-
-    def unset():
-        answer = httpx.patch(f"{agent_server.url}/api/settings", json={"agent_settings_diff": {"llm": None}})
-        assert answer.status_code == 200, answer.text
-
-    unset()
-    yield lambda: httpx.get(f"{agent_server.url}/api/settings").json()["agent_settings"]["llm"]
-    unset()
-
-
-@pytest.fixture
 def conversation(agent_server, tmp_path):
     """Callable: the conversation that the blocks made, as JSON."""
 

@@ -42,6 +42,7 @@ def test_the_tutorial_begins_as_the_readme_and_has_no_block_that_no_test_runs():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unset_model")  # so that the demo model answers, slowly enough to be stopped
 def test_a_conversation_is_started_paused_interrupted_and_watched(typed, agent_server, tmp_path):
     assert json.loads(typed(CREATE))["execution_status"] == "running"
     identity = re.search(r'ID="(.*)"', (tmp_path / "variables").read_text())[1]
