@@ -21,6 +21,10 @@ MIB = 1024 * 1024
 Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
 
+HOUSE_QUEUE = "house"
+"""The engine's queue of what is done once for all processes; every runner takes from it."""
+
+
 class ConfigurationError(Exception):
     """A setting that cannot be used; its text says which one and what to do."""
 

@@ -10,7 +10,7 @@ from bashevents.retention import Pruning
 
 
 @app.periodic(cron="0 * * * * *")
-@app.task(name="prune-bash-events", queue="house", queueing_lock="prune-bash-events")
+@app.task(name="prune-bash-events", queue=conf.HOUSE_QUEUE, queueing_lock="prune-bash-events")
 async def prune_bash_events(timestamp: int) -> None:
     """The server's own pruning, once for all its processes."""
     if (retention := conf.current().bash_events_retention_seconds) is not None:

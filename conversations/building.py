@@ -83,11 +83,15 @@ def create(
     return loaded
 
 
-def load(row: Conversation, lanes: Lanes) -> Loaded:
-    """The conversation of an existing row that this process has claimed. Worker thread."""
+def load(row: Conversation, lanes: Lanes, *, frozen: bool = False) -> Loaded:
+    """The conversation of an existing row that this process has claimed. Worker thread.
+
+    ``frozen``: a copy of one that another process may have; nothing of it is ever written.
+    """
     kept = orjson.loads(row.request)
     register(kept)
     store = DatabaseFileStore.load(row)
+    store.frozen = frozen  # before the SDK has it: it saves the state while it loads
     from openhands.sdk.hooks import HookConfig
     from openhands.sdk.plugin import PluginSource
 

@@ -6,7 +6,7 @@ is in the rows. The settings choose: see ``Configuration.engine``.
 
 import uuid
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentserver import conf
 from conversations import engine, local
@@ -14,8 +14,6 @@ from conversations import engine, local
 if TYPE_CHECKING:
     from conversations.lanes import Lane
     from conversations.loaded import Loaded
-
-Stop = Any
 
 
 class Outcome(Protocol):
@@ -49,7 +47,9 @@ class Dispatcher(Protocol):
     def deliver(self, conversation_id: uuid.UUID) -> None:
         """Have the stored commands carried out."""
 
-    def stop(self, conversation_id: uuid.UUID, kind: Stop, number: int, asked_at: float) -> None:
+    def stop(
+        self, conversation_id: uuid.UUID, kind: Literal["pause", "interrupt"], number: int, asked_at: float
+    ) -> None:
         """Stop run ``number``; an interrupt waits for its end. ``asked_at``: by ``time.monotonic``."""
 
     def forget(self, conversation_id: uuid.UUID, number: int) -> None:

@@ -106,8 +106,7 @@ def consulted(conversation_id: uuid.UUID) -> Generator[Any]:
     row = Conversation.objects.living().filter(id=conversation_id).first()
     if row is None:
         raise NotFound()
-    copy = building.load(row, runner.current().lanes)
-    copy.store.frozen = True
+    copy = building.load(row, runner.current().lanes, frozen=True)
     try:
         yield copy.conversation
     finally:

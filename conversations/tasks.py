@@ -17,8 +17,6 @@ from conversations.models import Command, Conversation, Status
 
 logger = logging.getLogger(__name__)
 
-HOUSE = "house"
-"""The queue of what is done once for all processes; every runner takes from it."""
 FAILURE_SECONDS = 60
 """How long a command that could not be carried out waits for somebody to be told."""
 BATCH = 200
@@ -38,7 +36,7 @@ async def tend(conversation_id: str) -> None:
 
 
 @app.periodic(cron="*/2 * * * * *")
-@app.task(name="rescue", queue=HOUSE, queueing_lock="rescue", pass_context=True)
+@app.task(name="rescue", queue=conf.HOUSE_QUEUE, queueing_lock="rescue", pass_context=True)
 async def rescue(context: JobContext, timestamp: int) -> None:
     """Give the jobs of runners that show no life to others."""
     manager = context.app.job_manager
@@ -51,7 +49,7 @@ async def rescue(context: JobContext, timestamp: int) -> None:
 
 
 @app.periodic(cron="*/5 * * * * *")
-@app.task(name="look-around", queue=HOUSE, queueing_lock="look-around")
+@app.task(name="look-around", queue=conf.HOUSE_QUEUE, queueing_lock="look-around")
 async def look_around(timestamp: int) -> None:
     """The second line: what is asked of conversations and has no job gets one; leftovers go."""
     await threads.run_in(threads.waiting(), _look_around)

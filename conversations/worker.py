@@ -63,8 +63,6 @@ async def _take_jobs() -> None:
     """Work as procrastinate's worker; begin again when the database was away."""
     from procrastinate.contrib.django import app
 
-    from conversations import tasks
-
     stalled = conf.current().runner_stalled_seconds
     while True:
         try:
@@ -79,7 +77,7 @@ async def _take_jobs() -> None:
                     update_heartbeat_interval=stalled / 3,
                     stalled_worker_timeout=stalled,
                     shutdown_graceful_timeout=1,
-                    queues=[conf.current().queue, tasks.HOUSE],
+                    queues=[conf.current().queue, conf.HOUSE_QUEUE],
                 )
         except Exception as error:
             logger.warning("The engine is away: %s. Trying again.", type(error).__name__)
