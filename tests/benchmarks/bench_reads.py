@@ -11,7 +11,7 @@ import uuid
 import pytest
 
 from tests.contract.dialogue import Dialogue, say
-from tests.support.server import OwnServer
+from tests.support.server import OwnServer, database_file
 
 SIZES = (10, 1_000, 100_000)
 ROUNDS = 60
@@ -27,7 +27,7 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="module")
 def database(server):
     """The server's database file, beside the server."""
-    connection = sqlite3.connect(server.root / "home" / ".openhands" / "agentserver.sqlite3", timeout=30)
+    connection = sqlite3.connect(database_file(server.root), timeout=30)
     yield connection
     connection.close()
 

@@ -13,7 +13,7 @@ from tests.contract.conftest import (  # noqa: F401  (fixtures)
 )
 from tests.contract.dialogue import talk  # noqa: F401
 from tests.support.browser import CHROMIUM, MISSING, chromium
-from tests.support.server import GivenServer
+from tests.support.server import GivenServer, database_file
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +74,7 @@ def database_of(server):
     """The SQLite file of a server that the tests started: rows are the record, so tests may write some."""
     if isinstance(server, GivenServer):
         pytest.skip("the database of a server of AGENT_SERVER_URL is not at hand")
-    return server.root / "home" / ".openhands" / "agentserver.sqlite3"
+    return database_file(server.root)
 
 
 def conversation_path(talked):

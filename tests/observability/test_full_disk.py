@@ -11,7 +11,7 @@ import pytest
 from tests.contract.dialogue import Dialogue, finish, message_texts, shell, thinking, unanswered
 from tests.contract.kit import Bash
 from tests.observability.conftest import Scrape
-from tests.support.server import OwnServer
+from tests.support.server import OwnServer, database_file
 from tests.support.waiting import wait_until
 
 SIZE = "64m"
@@ -28,7 +28,7 @@ class Disk:
 
     def fill(self):
         """Take what is left, also what was given back since."""
-        database = self.path / "server/home/.openhands/agentserver.sqlite3"
+        database = database_file(self.path / "server")
         with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         with contextlib.suppress(OSError), self.filler.open("ab", buffering=0) as file:

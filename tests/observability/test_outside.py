@@ -9,7 +9,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.contract.dialogue import Dialogue, finish, say, shell
 from tests.support.outsider import Outsider
-from tests.support.server import OwnServer
+from tests.support.server import OwnServer, database_file
 from tests.support.waiting import wait_until
 
 KEY = "canary-session-key"
@@ -116,7 +116,7 @@ def test_traces_carry_no_content_and_come_with_the_key_of_the_collector(collecto
 @contextlib.contextmanager
 def broken_database(server):
     """Within it a table is missing: what reads it fails inside the server."""
-    path = server.root / "home" / ".openhands" / "agentserver.sqlite3"
+    path = database_file(server.root)
 
     def rename(old, new):
         with contextlib.closing(sqlite3.connect(path, timeout=20)) as connection:

@@ -32,6 +32,16 @@ NOT_INHERITED = {
 }
 
 
+def data_directory(root):
+    """Where a server started with ``root`` keeps its data."""
+    return root / "home" / ".openhands"
+
+
+def database_file(root):
+    """Its database, where that is SQLite."""
+    return data_directory(root) / "agentserver.sqlite3"
+
+
 class OwnServer:
     """One data directory; start and stop a server on it as often as needed."""
 
@@ -57,7 +67,7 @@ class OwnServer:
         return {
             **inherited,
             "HOME": str(self.root / "home"),
-            "OH_PERSISTENCE_DIR": str(self.root / "home" / ".openhands"),
+            "OH_PERSISTENCE_DIR": str(data_directory(self.root)),
             "OH_CONVERSATIONS_PATH": str(self.root / "conversations"),
             "OH_BASH_EVENTS_DIR": str(self.root / "bash_events"),
             "OH_WORKSPACE_PATH": str(self.root / "workspace"),
