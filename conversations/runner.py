@@ -164,9 +164,7 @@ class Runner:
             writer.current().call(lambda: engine.enqueue(conversation_id))
             return None
         loaded.deliver()
-        number = self.claimed(conversation_id)
-        if not number and Conversation.objects.filter(id=conversation_id, intent__isnull=False).exists():
-            number = writer.current().call(lambda: intents.claim(conversation_id))
+        number = self.claimed(conversation_id) or _claim_asked(conversation_id)
         if not number:
             return None
         loaded.start(self.lanes.next_free(), number)
@@ -186,7 +184,10 @@ class Runner:
     def heed(self, conversation_ids: list[uuid.UUID]) -> None:
         """Something is asked of conversations that may be here: stops, commands, deletion."""
         here = [loaded for one in conversation_ids if (loaded := self._loaded.get(one)) is not None]
-        rows = Conversation.objects.in_bulk([loaded.id for loaded in here])
+        looked_at = Conversation.objects.only(
+            "status", "run_epoch", "run_number", "stop_run", "stop_kind"
+        )  # several times a second: not the states
+        rows = looked_at.in_bulk([loaded.id for loaded in here])
         asked = set(
             Command.objects.filter(conversation_id__in=list(rows), failure="")
             .values_list("conversation_id", flat=True)
@@ -236,8 +237,7 @@ class Runner:
         """Carry out what waits; run if unseen input asks for it. May wait for a lane."""
         loaded = self.get(conversation_id)
         loaded.deliver()
-        asked = Conversation.objects.filter(id=conversation_id, intent__isnull=False)
-        if asked.exists() and (number := writer.current().call(lambda: intents.claim(conversation_id))):
+        if number := _claim_asked(conversation_id):
             self.start(conversation_id, number, None)
 
     def delete(self, conversation_id: uuid.UUID, number: int, seconds: float) -> None:
@@ -278,6 +278,13 @@ class Runner:
             with contextlib.suppress(Exception):
                 close.result(max(0.1, deadline + 2 - time.monotonic()))
         self.lanes.close()
+
+
+def _claim_asked(conversation_id: uuid.UUID) -> int:
+    """Claim the run that unseen input asks for: its number, 0 if none does or one goes on."""
+    if not Conversation.objects.filter(id=conversation_id, intent__isnull=False).exists():
+        return 0
+    return writer.current().call(lambda: intents.claim(conversation_id))
 
 
 def _claimed(conversation_id: uuid.UUID) -> tuple[Conversation, str]:
