@@ -94,11 +94,18 @@ def _database() -> dict:
     if engine.endswith("sqlite3"):
         return _sqlite(parsed["NAME"])
     if engine.endswith("postgresql") and parsed.get("NAME"):
-        # A database that is away is to be noticed while somebody waits for the answer.
-        return {**parsed, "OPTIONS": {"connect_timeout": 5, **parsed.get("OPTIONS", {})}}
+        return {**parsed, "OPTIONS": _postgresql_options(parsed.get("OPTIONS", {}))}
     raise conf.ConfigurationError(
         "DATABASE_URL cannot be used: give postgres://user:password@host:5432/name or sqlite:////path/to/file."
     )
+
+
+def _postgresql_options(given: dict) -> dict:
+    """What protects processes from each other, with the options of the URL."""
+    # A process that freezes inside a transaction keeps its locks; nobody else could take over.
+    idle = f"-c idle_in_transaction_session_timeout={int(CONFIGURATION.runner_stalled_seconds * 1000)}"
+    # A database that is away is to be noticed while somebody waits for the answer.
+    return {"connect_timeout": 5, **given, "options": f"{idle} {given.get('options', '')}".strip()}
 
 
 def _sqlite(name) -> dict:

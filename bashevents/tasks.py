@@ -9,7 +9,7 @@ from agentserver import conf, threads
 from bashevents.retention import Pruning
 
 
-@app.periodic(cron="0 * * * * *")
+@app.periodic(cron="* * * * *")  # each minute
 @app.task(name="prune-bash-events", queue=conf.HOUSE_QUEUE, queueing_lock="prune-bash-events")
 async def prune_bash_events(timestamp: int) -> None:
     """The server's own pruning, once for all its processes."""

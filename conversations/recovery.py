@@ -31,8 +31,9 @@ def recover() -> None:
     for conversation_id in Conversation.objects.running().values_list("id", flat=True):
         try:
             here = runner.current()
-            bring_to_rest(here.get(conversation_id), CRASHED)
-            if number := here.claimed(conversation_id):
+            loaded = here.get(conversation_id)
+            bring_to_rest(loaded, CRASHED)
+            if number := here.claimed(loaded):
                 here.start(conversation_id, number, None)
         except Exception:
             logger.exception("Conversation %s could not be recovered", conversation_id)
@@ -58,10 +59,11 @@ def bring_to_rest(loaded: "Loaded", cut_off_call: str, said: str = "", claimed: 
     row = Conversation.objects.only("status", "run_number", "begun_run", "stop_run").get(id=loaded.id)
     state = loaded.conversation.state
     cut_off, stopped = state.execution_status.value == Status.RUNNING, row.stop_run == row.run_number
-    if state.execution_status.value != Status.WAITING:  # there, calls without a result are as they should be
-        loaded.conversation.answer_orphans(cut_off_call)
     to_begin = row.status == Status.RUNNING and row.begun_run < row.run_number
     resume = cut_off and not stopped and not to_begin and conf.current().crash_recovery == "resume"
+    # Meanwhile the row keeps the status of the run that was found: its end is shown last.
+    if state.execution_status.value != Status.WAITING:  # there, calls without a result are as they should be
+        loaded.conversation.answer_orphans(cut_off_call)
     if cut_off and said and not resume:
         loaded.conversation.emit_error("StorageError", said)
     if cut_off:
@@ -71,7 +73,9 @@ def bring_to_rest(loaded: "Loaded", cut_off_call: str, said: str = "", claimed: 
         return
     goals.interrupted_by_crash(loaded)
     status = state.execution_status.value
-    rows = Conversation.objects.filter(id=loaded.id).exclude(run_number=claimed)
+    # Only the run that was found: a later one may have been claimed meanwhile.
+    found = {"id": loaded.id, "run_epoch": loaded.store.epoch, "run_number": row.run_number}
+    rows = Conversation.objects.living().filter(**found).exclude(run_number=claimed)
     writer.current().call(lambda: rows.update(status=status, **({"intent": 0} if resume else {})))
 
 

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 
@@ -32,6 +33,7 @@ from conversations.lanes import Lane
 from conversations.loaded import Loaded
 from conversations.local import STOP_SECONDS
 from conversations.models import Command, Conversation, Status
+from conversations.store import Fenced
 
 logger = logging.getLogger(__name__)
 
@@ -59,10 +61,13 @@ class Runner:
         """Conversations in memory."""
         return len(self._loaded)
 
-    def get(self, conversation_id: uuid.UUID, claimed: int = 0) -> Loaded:
+    def get(
+        self, conversation_id: uuid.UUID, claimed: int = 0, may_load: Callable[[], bool] = lambda: True
+    ) -> Loaded:
         """The loaded conversation; loads it if needed, anew if it is broken. Raises NotFound.
 
         ``claimed``: the number of a run that the caller has claimed and is about to begin.
+        ``may_load``: asked in the transaction that takes it from other runners; no raises Fenced.
         """
         loaded = self._usable(conversation_id)
         if loaded is not None:
@@ -70,7 +75,7 @@ class Runner:
         with self._lock:
             lock = self._loading.setdefault(conversation_id, threading.Lock())
         with lock:
-            loaded = self._usable(conversation_id) or self._load(conversation_id, claimed)
+            loaded = self._usable(conversation_id) or self._load(conversation_id, claimed, may_load)
         with self._lock:
             self._loading.pop(conversation_id, None)
         return loaded
@@ -107,8 +112,8 @@ class Runner:
         if len(self._loaded) > LOADED + self.lanes.limit:
             threads.waiting().submit(self.unload_idle, 0, LOADED)
 
-    def _load(self, conversation_id: uuid.UUID, claimed: int) -> Loaded:
-        row, before = writer.current().call(lambda: _claimed(conversation_id))
+    def _load(self, conversation_id: uuid.UUID, claimed: int, may_load: Callable[[], bool]) -> Loaded:
+        row, before = writer.current().call(lambda: _claimed(conversation_id, may_load))
         if self.shared and before not in ("", NAME):
             live.transient(engine.group_of(before), conversation_id.hex)
         loaded = building.load(row, self.lanes)
@@ -151,34 +156,33 @@ class Runner:
 
     # For other processes
 
-    def take_up(self, conversation_id: uuid.UUID) -> Future[None] | None:
+    def take_up(self, conversation_id: uuid.UUID, is_held: Callable[[], bool]) -> Future[None] | None:
         """What a job asks for: carry out what waits, begin the run that was claimed or is asked for.
 
         A future of that run's end; None when there is nothing to do (any more). May wait for a lane.
+        ``is_held``: whether the job is still this process's. Asked inside a transaction.
         """
         try:
-            loaded = self.get(conversation_id)
-        except NotFound:
+            loaded = self.get(conversation_id, may_load=is_held)
+        except (NotFound, Fenced):
             return None
         if self.closing:
             writer.current().call(lambda: engine.enqueue(conversation_id))
             return None
         loaded.deliver()
-        number = self.claimed(conversation_id) or _claim_asked(conversation_id)
+        number = self.claimed(loaded) or _claim_asked(conversation_id)
         if not number:
             return None
         loaded.start(self.lanes.next_free(), number)
         return loaded.over
 
-    def claimed(self, conversation_id: uuid.UUID) -> int:
+    def claimed(self, loaded: Loaded) -> int:
         """The number of the run that is to be begun, 0 if none is; a stop that came before it is heeded."""
-        row = Conversation.objects.only("status", "run_number", "stop_run", "stop_kind").get(
-            id=conversation_id
-        )
+        row = Conversation.objects.only("status", "run_number", "stop_run", "stop_kind").get(id=loaded.id)
         if row.status != Status.RUNNING:
             return 0
         if row.stop_run == row.run_number:
-            self.get(conversation_id).stop(row.stop_kind, row.run_number)
+            loaded.stop(row.stop_kind, row.run_number)
         return row.run_number
 
     def heed(self, conversation_ids: list[uuid.UUID]) -> None:
@@ -262,7 +266,8 @@ class Runner:
                     self._loaded.pop(loaded.id, None)
                 if (lane := loaded.abandon()) is not None:
                     self.lanes.abandon(lane)
-                self.get(loaded.id).settle_abandoned()
+                with contextlib.suppress(Fenced):  # somebody else looks after it already
+                    self.get(loaded.id, may_load=loaded.store.is_current).settle_abandoned()
 
     def close(self, seconds: float) -> None:
         """Interrupt every run, wait for their ends, release all tools."""
@@ -287,8 +292,10 @@ def _claim_asked(conversation_id: uuid.UUID) -> int:
     return writer.current().call(lambda: intents.claim(conversation_id))
 
 
-def _claimed(conversation_id: uuid.UUID) -> tuple[Conversation, str]:
+def _claimed(conversation_id: uuid.UUID, may_load: Callable[[], bool]) -> tuple[Conversation, str]:
     """Claim the row for this process: its older writers are refused from now on. And who had it."""
+    if not may_load():
+        raise Fenced(f"Conversation {conversation_id} was given to another process.")
     rows = Conversation.objects.living().filter(id=conversation_id)
     row = rows.first()
     if row is None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import orjson
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 from openhands.sdk.io import FileStore
 
@@ -166,12 +167,17 @@ class DatabaseFileStore(FileStore):
         changes = {
             "base_state": text,
             "info": self.describe(),
-            "status": self.shown_status(state.get("execution_status", "idle")),
+            "status": self._status(state.get("execution_status", "idle")),
             "leaf_event_id": state.get("leaf_event_id"),
         }
         if state.get("execution_status") == "running":
             changes["begun_run"] = self.run_number
         writer.current().call(lambda: self._update(changes))
+
+    def _status(self, saved: str) -> Case:
+        """What the row shows with a state: a run that was claimed, and that this is not, is not hidden."""
+        later = When(status="running", run_number__gt=self.run_number, then=F("status"))
+        return Case(later, default=Value(self.shown_status(saved)))
 
     def _write_event(self, sequence: int, event_id: str, payload: str) -> None:
         began = time.perf_counter()

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import functools
 import logging
 import uuid
 
@@ -23,19 +24,28 @@ BATCH = 200
 """Conversations looked after in one go."""
 
 
-@app.task(name="tend")
-async def tend(conversation_id: str) -> None:
+@app.task(name="tend", pass_context=True)
+async def tend(context: JobContext, conversation_id: str) -> None:
     """Look after a conversation until nothing is asked of it. Its lock keeps all others out."""
     from conversations import runner  # it brings the agent SDK, which web processes import later
 
+    take_up, one = runner.current().take_up, uuid.UUID(conversation_id)
+    is_held = functools.partial(_is_held, context.job.id, context.job.attempts)
     while True:
-        over = await threads.run_in(threads.waiting(), runner.current().take_up, uuid.UUID(conversation_id))
+        over = await threads.run_in(threads.waiting(), take_up, one, is_held)
         if over is None:
             return
         await asyncio.shield(asyncio.wrap_future(over))
 
 
-@app.periodic(cron="*/2 * * * * *")
+def _is_held(job_id: int | None, attempts: int) -> bool:
+    """Whether the job was not given to another runner, while this one showed no life."""
+    from procrastinate.contrib.django.models import ProcrastinateJob
+
+    return ProcrastinateJob.objects.filter(id=job_id, status="doing", attempts=attempts).exists()
+
+
+@app.periodic(cron="* * * * * */2")  # the last field is seconds
 @app.task(name="rescue", queue=conf.HOUSE_QUEUE, queueing_lock="rescue", pass_context=True)
 async def rescue(context: JobContext, timestamp: int) -> None:
     """Give the jobs of runners that show no life to others."""
@@ -48,7 +58,7 @@ async def rescue(context: JobContext, timestamp: int) -> None:
             await manager.finish_job(job, JobStatus.FAILED, delete_job=True)
 
 
-@app.periodic(cron="*/5 * * * * *")
+@app.periodic(cron="* * * * * */5")
 @app.task(name="look-around", queue=conf.HOUSE_QUEUE, queueing_lock="look-around")
 async def look_around(timestamp: int) -> None:
     """The second line: what is asked of conversations and has no job gets one; leftovers go."""

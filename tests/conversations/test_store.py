@@ -74,6 +74,18 @@ def test_a_state_update_does_not_move_the_leaf(stored, append):
     assert row.leaf_event_id == leaf
 
 
+@pytest.mark.parametrize(("run_number", "shown"), [(4, "idle"), (5, "running")])
+def test_a_saved_state_does_not_hide_a_run_that_was_claimed_meanwhile(stored, run_number, shown):
+    row, store = stored
+    store.run_number = 4
+    Conversation.objects.filter(id=row.id).update(status="running", run_number=run_number)
+
+    store.write("base_state.json", state(row.id))
+
+    row.refresh_from_db()
+    assert row.status == shown
+
+
 def test_a_store_whose_claim_is_old_is_refused_and_changes_nothing(stored, append):
     from conversations.store import Fenced
 
