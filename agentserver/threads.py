@@ -39,7 +39,7 @@ class Pool(ThreadPoolExecutor):
         self._waiting.dec()
         self._busy.inc()
         try:
-            return function(*args, **kwargs)
+            return with_connections(function, *args, **kwargs)
         finally:
             self._busy.dec()
 
@@ -80,14 +80,15 @@ def files() -> Pool:
 
 async def run_in[T](pool: Pool, function: Callable[..., T], *args: Any) -> T:
     """``function(*args)`` on a thread of ``pool``; a cancelled wait does not stop the thread."""
-    return await asyncio.get_running_loop().run_in_executor(pool, _with_connections, function, args)
+    return await asyncio.get_running_loop().run_in_executor(pool, function, *args)
 
 
-def _with_connections[T](function: Callable[..., T], args: tuple[Any, ...]) -> T:
+def with_connections[**P, T](function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """``function(*args)`` on a thread that lives long: what a lost database broke is not used again."""
     try:
-        return function(*args)
+        return function(*args, **kwargs)
     finally:
-        # Only closes what broke or has passed its age: the others stay for the next call.
+        # Only closes what broke or has passed its age: the others stay, and are tried before their next use.
         close_old_connections()
 
 

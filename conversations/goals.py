@@ -12,7 +12,7 @@ from openhands.sdk.conversation.goal import GoalController, GoalDone, GoalStatus
 from openhands.sdk.conversation.goal.prompts import RESUME_PROMPT
 from openhands.sdk.event import ConversationStateUpdateEvent
 
-from agentserver import writer
+from agentserver import threads, writer
 from agentserver.errors import Conflict, Problem
 from conversations import commands, intents, services
 from conversations.models import Conversation, Status
@@ -91,7 +91,7 @@ async def judge(loaded: "Loaded") -> None:
         changes |= {"active": False, "status": step.outcome.status, "verdict": step.outcome.verdict}
     loaded.goal = goal.model_copy(update=changes)
     if not isinstance(step, GoalDone):
-        await asyncio.to_thread(_follow_up, loaded, step.followup)
+        await asyncio.to_thread(threads.with_connections, _follow_up, loaded, step.followup)
 
 
 class _Judge:

@@ -37,6 +37,11 @@ def _resolve(future: Future[None]) -> None:
         future.set_result(None)
 
 
+async def _on_thread(function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)`` on a thread of the lane."""
+    return await asyncio.to_thread(threads.with_connections, function, *args)
+
+
 class Loaded:
     """Thread-safe. Methods that touch the SDK's conversation are called on worker threads only."""
 
@@ -171,16 +176,16 @@ class Loaded:
         logs.bind(conversation_id=self.id)
         try:
             while True:
-                await asyncio.to_thread(self.deliver)
+                await _on_thread(self.deliver)
                 taken = self._delivered_intent
                 await self._run_once()
                 await self._judge_goal()
-                if not await asyncio.to_thread(self._wrap_up, taken):
+                if not await _on_thread(self._wrap_up, taken):
                     break
         except Exception as error:
             if not isinstance(error, (Fenced, LookupError)) and not is_database_trouble(error):
                 logger.exception("The run of %s broke off", self.id)
-            await asyncio.to_thread(self._give_up, error)
+            await _on_thread(self._give_up, error)
         finally:
             self._lanes.release(lane)
             _resolve(over)

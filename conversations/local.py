@@ -114,11 +114,7 @@ def _submit(function: Any, *args: Any) -> None:
 
 
 def _logged(function: Any, *args: Any) -> None:
-    from django.db import close_old_connections
-
     try:
         function(*args)
     except Exception as error:
         logger.exception("%s failed: %s", getattr(function, "__name__", function), type(error).__name__)
-    finally:
-        close_old_connections()

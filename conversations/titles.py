@@ -3,8 +3,6 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
-from django.db import close_old_connections
-
 from agentserver import writer
 from agentserver.auth.doors import Principal
 from agentserver.configuration import services as configuration
@@ -36,8 +34,6 @@ def make(loaded: "Loaded") -> None:
             loaded.conversation.save()  # the call's tokens belong to the statistics
     except Exception as error:
         logger.warning("No title for %s: %s", loaded.id, type(error).__name__)
-    finally:
-        close_old_connections()
 
 
 def _model(loaded: "Loaded") -> Any:
