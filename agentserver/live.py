@@ -29,6 +29,12 @@ OUTGOING = 10_000
 """Rings that wait to be sent to other processes."""
 SEND_SECONDS = 5.0
 """What the channel layer may take for one of them; then it is given up, and rows tell the rest."""
+JOIN_SECONDS = 600.0
+"""Between two joinings of our groups: the channel layer forgets members after a day."""
+AWAY_SECONDS = 1.0
+"""Before the next try where the channel layer is away."""
+COMPLAINT_SECONDS = 10.0
+"""Between two lines of the log about one that stays away."""
 PENDING = 256
 """Rings a tail holds. Payloads are shared between tails, so this bounds references, not copies."""
 
@@ -96,7 +102,8 @@ class Hub:
         self._relay: list[asyncio.Task[None]] = []
         # What other processes are to hear, in order; the oldest goes when the layer is away for long.
         self._outgoing: collections.deque[tuple[str, dict[str, Any]]] = collections.deque(maxlen=OUTGOING)
-        self._sendable = asyncio.Event()
+        self._sendable, self._left_out = asyncio.Event(), asyncio.Event()
+        self._complained_at, self._lost = float("-inf"), 0
         self._listeners: tuple[Callable[[str, int], None], ...] = ()
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -107,10 +114,11 @@ class Hub:
         layer = get_channel_layer()
         self._layer = None if isinstance(layer, InMemoryChannelLayer) else layer
         if self._layer is not None:
-            self._sendable = asyncio.Event()
+            self._sendable, self._left_out = asyncio.Event(), asyncio.Event()
             self._relay = [
                 loop.create_task(self._hear_others(), name="hub-relay"),
                 loop.create_task(self._tell_others(), name="hub-sender"),
+                loop.create_task(self._stay_joined(), name="hub-joiner"),
             ]
 
     async def unbind(self) -> None:
@@ -189,7 +197,10 @@ class Hub:
         first = group not in self._tails
         self._tails.setdefault(group, set()).add(tail)
         if first and self._layer is not None:
-            await self._layer.group_add(group, self._channel)
+            try:
+                await self._join(group)
+            except Exception as error:  # readers fall back to their tick until it is there
+                self._miss(error)
         return tail
 
     async def unsubscribe(self, tail: Tail) -> None:
@@ -200,7 +211,9 @@ class Hub:
         if not tails:
             del self._tails[tail.group]
             if self._layer is not None:
-                await self._layer.group_discard(tail.group, self._channel)
+                with contextlib.suppress(Exception):  # a group that nobody here reads costs little
+                    async with asyncio.timeout(SEND_SECONDS):
+                        await self._layer.group_discard(tail.group, self._channel)
 
     def count(self, group: str) -> int:
         return len(self._tails.get(group, ()))
@@ -212,6 +225,33 @@ class Hub:
     def _end(self, group: str, code: int) -> None:
         for tail in self._tails.get(group, ()):
             tail.close(code)
+
+    async def _join(self, group: str) -> None:
+        async with asyncio.timeout(SEND_SECONDS):
+            await self._layer.group_add(group, self._channel)
+
+    async def _stay_joined(self) -> None:
+        """A channel layer that was away, or a day, has forgotten who wants to hear what."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._left_out.wait(), JOIN_SECONDS)
+            self._left_out.clear()
+            try:
+                for group in list(self._tails):
+                    await self._join(group)
+            except Exception as error:
+                self._miss(error)
+                await asyncio.sleep(AWAY_SECONDS)
+
+    def _miss(self, error: Exception, lost: int = 0) -> None:
+        """The channel layer is away, and so many rings with it: rows tell the rest."""
+        self._left_out.set()
+        self._lost += lost
+        if (now := time.monotonic()) - self._complained_at > COMPLAINT_SECONDS:
+            logger.warning(
+                "The channel layer does not answer: %s; %d rings were lost", type(error).__name__, self._lost
+            )
+            self._complained_at, self._lost = now, 0
 
     async def _tell_others(self) -> None:
         """One after the other: sent side by side they would overtake each other."""
@@ -225,16 +265,16 @@ class Hub:
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._layer.group_send(group, message)
-        except Exception as error:  # the channel layer is away: readers fall back to their tick
-            logger.warning("A ring of %s was lost: %s", group, error.__class__.__name__)
+        except Exception as error:  # readers fall back to their tick
+            self._miss(error, lost=1)
 
     async def _hear_others(self) -> None:
         while True:
             try:
                 message = await self._layer.receive(self._channel)
             except Exception as error:
-                logger.warning("The channel layer does not answer: %s", error.__class__.__name__)
-                await asyncio.sleep(1)
+                self._miss(error)
+                await asyncio.sleep(AWAY_SECONDS)
                 continue
             if message.get("from") == self._channel:
                 continue
