@@ -21,6 +21,7 @@ from agentserver.front.pages import PagesHandler  # noqa: E402
 from agentserver.front.prefix import Prefix  # noqa: E402
 from agentserver.front.web_files import WebFiles  # noqa: E402
 from agentserver.observability.requests import Requests  # noqa: E402
+from agentserver.places.forwarding import Forwarding  # noqa: E402
 
 PAGES = ("/admin", "/dashboard", "/login", "/logout")
 """Where people's pages live, which have sessions; all else is the API on its lean stack."""
@@ -36,7 +37,7 @@ async def http(scope, receive, send) -> None:
 
 application = ProtocolTypeRouter(
     {
-        "http": Requests(Prefix(Cors(Gate(http, PAGES), PAGES))),
+        "http": Requests(Prefix(Cors(Gate(Forwarding(http), PAGES), PAGES))),
         "websocket": Requests(Prefix(routing.sockets)),
         "lifespan": lifespan.application,
     }

@@ -131,9 +131,17 @@ class Configuration(BaseSettings):
     )
     queue: str = Field(
         "default",
-        max_length=64,
+        max_length=1024,
         description="With an engine: the queue of the conversations that a server makes, or that a runner "
-        "takes; runners of one queue share a disk.",
+        "takes; runners of one queue share a disk. Several, with commas between them: a server spreads its "
+        "conversations over them.",
+    )
+    runner_address: str | None = Field(
+        None,
+        pattern="^https?://[^/]+/?$",
+        max_length=255,
+        description="With an engine, where a runner's disk is its own: how web processes reach it for files, "
+        "git and bash, such as http://10.0.0.7:8100. run_conversations listens on that port.",
     )
     max_queued_runs: int = Field(
         1000, ge=1, description="With an engine: runs that go on or wait in all runners; beyond it, 429."
@@ -217,6 +225,11 @@ class Configuration(BaseSettings):
         ge=0,
         description="How long a deleted conversation waits for webhooks that have yet to hear.",
     )
+
+    @property
+    def queues(self) -> list[str]:
+        """The names in ``queue``."""
+        return [name for part in self.queue.split(",") if (name := part.strip()[:64])] or ["default"]
 
     @property
     def engine(self) -> bool:

@@ -38,6 +38,20 @@ def on_stop(name: str, part: Part) -> None:
     _stops.append((name, part))
 
 
+async def begin(name: str) -> None:
+    """Start one part, in a process that needs no others."""
+    for known, part in _starts:
+        if known == name:
+            await part()
+
+
+async def end(name: str) -> None:
+    """Stop one part that was begun alone."""
+    for known, part in _stops:
+        if known == name:
+            await part()
+
+
 def waiting_for() -> list[str]:
     """The parts that have yet to start; empty when ready."""
     return sorted(_pending)

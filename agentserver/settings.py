@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "channels",
     "agentserver",
     "agentserver.workspace",
+    "agentserver.places",
     "agentserver.auth",
     "agentserver.webhooks",  # before conversations: it ends after them, and posts their last events
     "conversations",

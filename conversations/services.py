@@ -4,6 +4,7 @@ Each checks and records in one transaction (on the writer thread, so that writer
 contending), then tells the dispatcher. What is recorded is carried out even if the process dies.
 """
 
+import random
 import time
 import uuid
 from pathlib import Path
@@ -119,10 +120,16 @@ def _new_row(conversation_id: uuid.UUID, request: Any, principal: Principal, run
         run_number=1 if running else 0,
         tags=orjson.dumps(request.tags).decode(),
         workspace_dir=request.workspace.working_dir,
-        queue=conf.current().queue,
+        queue=_queue(request.parent_conversation_id),
         created_at=now,
         updated_at=now,
     )
+
+
+def _queue(parent_id: uuid.UUID | None) -> str:
+    """Where its workspace is: the parent's, which is the same, or one of those this server makes."""
+    parents = Conversation.objects.filter(id=parent_id).values_list("queue", flat=True)
+    return (parents.first() if parent_id else None) or random.choice(conf.current().queues)  # noqa: S311
 
 
 def _first_commands(conversation_id: uuid.UUID, request: Any) -> list[Command]:

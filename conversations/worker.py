@@ -77,7 +77,7 @@ async def _take_jobs() -> None:
                     update_heartbeat_interval=stalled / 3,
                     stalled_worker_timeout=stalled,
                     shutdown_graceful_timeout=1,
-                    queues=[conf.current().queue, conf.HOUSE_QUEUE],
+                    queues=[*conf.current().queues, conf.HOUSE_QUEUE],
                 )
         except Exception as error:
             logger.warning("The engine is away: %s. Trying again.", type(error).__name__)

@@ -11,7 +11,7 @@ from tests.contract.conftest import agent_config, llm_config, workspace  # noqa:
 from tests.contract.dialogue import Dialogue
 from tests.engines.test_other_engines import listens
 from tests.support import cluster
-from tests.support.server import MANAGE, OwnServer
+from tests.support.server import MANAGE, OwnServer, data_directory
 
 STARTS = 180
 """Seconds in which four processes on two cores have imported the agent SDK."""
@@ -30,16 +30,21 @@ class Cluster(OwnServer):
 
 
 @pytest.fixture(scope="session")
-def scaled(tmp_path_factory):
-    """The cluster, ready."""
+def services():
+    """PostgreSQL and Redis are there."""
     if not (listens(cluster.SERVER) and listens(cluster.REDIS)):
         pytest.skip("needs PostgreSQL (TEST_CLUSTER_DATABASE_URL) and Redis (TEST_REDIS_URL)")
+
+
+@pytest.fixture(scope="session")
+def scaled(tmp_path_factory, services):
+    """The cluster, ready."""
     server = Cluster(tmp_path_factory.mktemp("cluster"), OH_SECRET_KEY="tests-secret-key")
     try:
         yield server.start(timeout=STARTS).wait_ready(STARTS)
     finally:
         server.stop(timeout=45)
-        cluster.drop_databases()
+        cluster.drop_database(str(data_directory(server.root)))
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ Clients merge consecutive user messages into one; then the last readable plan in
 ``GET /stats`` -> {"started", "finished", "cancelled", "in_flight", "last_cancel_at"};
 ``cancelled`` counts requests whose client went away before the answer was complete, which is
 how a test proves that an interrupt really reached the in-flight LLM call.
+"overlapping" are the markers (the plan's ``marker``) for which two requests were under way at once.
 ``POST /reset`` zeroes the counters.
 ``GET /requests?contains=TEXT`` -> the last 500 requests whose messages hold TEXT, oldest first:
 [{"model", "authorization", "stream", "tools": [names], "messages", "status", "outcome"}] with
@@ -46,8 +47,18 @@ import uuid
 
 from aiohttp import web
 
-STATS = {"started": 0, "finished": 0, "cancelled": 0, "in_flight": 0, "last_cancel_at": None}
+STATS = {
+    "started": 0,
+    "finished": 0,
+    "cancelled": 0,
+    "in_flight": 0,
+    "last_cancel_at": None,
+    "overlapping": [],
+}
 REQUESTS = collections.deque(maxlen=500)
+OF_MARKER = collections.defaultdict(list)
+LEAVING_SECONDS = 1
+"""What a client that went away may take to be noticed."""
 
 
 def _text(message):
@@ -119,6 +130,19 @@ def _tool_calls(step):
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
+def note_overlaps(marker, record):
+    """Requests for one conversation come one after the other, unless the earlier one was given up."""
+    earlier = [one for one in OF_MARKER[marker] if one["outcome"] == "pending"]
+    OF_MARKER[marker] = [*earlier, record]
+
+    def look():
+        if any(one["outcome"] != "cancelled" for one in earlier):
+            STATS["overlapping"].append(marker)
+
+    if earlier:
+        asyncio.get_running_loop().call_later(LEAVING_SECONDS, look)
+
+
 async def chat_completions(request):
     body = await request.json()
     plan, step = choose_step(body.get("messages", []))
@@ -135,6 +159,8 @@ async def chat_completions(request):
         "outcome": "pending",
     }
     REQUESTS.append(record)
+    if "marker" in plan:
+        note_overlaps(plan["marker"], record)
     STATS["started"] += 1
     STATS["in_flight"] += 1
     complete = False
@@ -221,7 +247,7 @@ async def requests(request):
 
 
 async def reset(_request):
-    STATS.update(started=0, finished=0, cancelled=0, last_cancel_at=None)
+    STATS.update(started=0, finished=0, cancelled=0, last_cancel_at=None, overlapping=[])
     return web.json_response(STATS)
 
 

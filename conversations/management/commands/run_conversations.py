@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agentserver import conf, environment, lifespan, migrating, threads, writer
 from agentserver.live import hub
 from agentserver.observability import exposing, reports, tracing
+from agentserver.places import answering
 from agentserver.webhooks import lifecycle as webhooks
 
 
@@ -54,9 +55,11 @@ async def _run(out) -> None:
     writer.current().start()
     await webhooks.start()  # who rings posts: what happens here is heard here first
     await recovery.start_runner()
+    await answering.start(runner.NAME)
     out.write(f"Runner {runner.NAME} takes up to {runner.current().lanes.limit} runs at once.")
     await ended.wait()
     out.write("Ending: runs finish their step and are handed over.")
+    await answering.stop(runner.NAME)
     await recovery.stop_runner(conf.current().drain_seconds)
     await webhooks.stop()
     await lifespan.end_tasks()
