@@ -19,7 +19,7 @@ from django.db import transaction
 from agentserver import conf, live, sdk, threads, writer
 from agentserver.errors import NotFound, Problem, TooMany
 from conversations.local import BUSY_SECONDS, DELIVERY_SECONDS, STOP_SECONDS
-from conversations.models import Command, Conversation
+from conversations.models import Command, Conversation, Status
 
 if TYPE_CHECKING:
     from conversations.lanes import Lane
@@ -95,6 +95,20 @@ def forget(conversation_id: uuid.UUID, number: int) -> None:
 
 def refuse(number: int, error: Exception) -> None:
     Command.objects.filter(number=number).update(failure=told(error), run=False)
+
+
+def give_up(conversation_id: uuid.UUID, error: Exception) -> None:
+    """No runner can look after it: it asks for nothing any more, and who waits is told."""
+
+    def record() -> None:
+        ours = Conversation.objects.living().filter(id=conversation_id)
+        ours.running().update(status=Status.ERROR)
+        ours.update(intent=None)
+        Command.objects.filter(conversation_id=conversation_id, failure="").update(
+            failure=told(error), run=False
+        )
+
+    writer.current().call(record)
 
 
 @contextlib.contextmanager

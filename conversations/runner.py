@@ -169,6 +169,8 @@ class Runner:
         if self.closing:
             writer.current().call(lambda: engine.enqueue(conversation_id))
             return None
+        if loaded.running:  # its job was lost: this one stands for it
+            return loaded.over
         loaded.deliver()
         number = self.claimed(loaded) or _claim_asked(conversation_id)
         if not number:

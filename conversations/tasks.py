@@ -13,7 +13,8 @@ from procrastinate.exceptions import UniqueViolation
 from procrastinate.jobs import Status as JobStatus
 
 from agentserver import conf, threads, writer
-from conversations import engine, intents, removal
+from agentserver.causes import is_database_trouble
+from conversations import engine, intents, jobs, removal
 from conversations.models import Command, Conversation, Status
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,15 @@ async def tend(context: JobContext, conversation_id: str) -> None:
     take_up, one = runner.current().take_up, uuid.UUID(conversation_id)
     is_held = functools.partial(_is_held, context.job.id, context.job.attempts)
     while True:
-        over = await threads.run_in(threads.waiting(), take_up, one, is_held)
+        try:
+            over = await threads.run_in(threads.waiting(), take_up, one, is_held)
+        except Exception as error:
+            if not is_database_trouble(error):
+                logger.exception("Conversation %s cannot be looked after", one)
+                await threads.run_in(threads.waiting(), engine.give_up, one, error)
+                return
+            await asyncio.sleep(jobs.RETRY_SECONDS)
+            continue
         if over is None:
             return
         await asyncio.shield(asyncio.wrap_future(over))
@@ -49,6 +58,9 @@ def _is_held(job_id: int | None, attempts: int) -> bool:
 @app.task(name="rescue", queue=conf.HOUSE_QUEUE, queueing_lock="rescue", pass_context=True)
 async def rescue(context: JobContext, timestamp: int) -> None:
     """Give the jobs of runners that show no life to others."""
+    # Where the database was away, those that it cut off need a moment to say that they live.
+    if jobs.in_touch_for() < conf.current().runner_stalled_seconds + jobs.RECONNECT_SECONDS:
+        return
     manager = context.app.job_manager
     for job in await manager.get_stalled_jobs(seconds_since_heartbeat=conf.current().runner_stalled_seconds):
         logger.warning("The runner of job %s (%s) shows no life", job.id, job.queueing_lock)

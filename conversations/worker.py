@@ -18,6 +18,8 @@ RETRY_SECONDS = 1.0
 POLL_SECONDS = 2.0
 """Between two looks for jobs where a notice of the database was lost."""
 
+FORGET_SECONDS = 3600
+"""After this a runner that showed no life is forgotten; one that was only cut off finds itself before."""
 SPARE = 4
 """Jobs beside the runs: those that have only a command to carry out, and the periodic ones."""
 
@@ -60,25 +62,27 @@ async def _wait_for_rest(seconds: float) -> None:
 
 
 async def _take_jobs() -> None:
-    """Work as procrastinate's worker; begin again when the database was away."""
+    """Work as procrastinate's worker; begin again if it cannot begin."""
     from procrastinate.contrib.django import app
+
+    from conversations import jobs
 
     stalled = conf.current().runner_stalled_seconds
     while True:
         try:
             # An app of its own: jobs are made on Django's connection, in their cause's transaction.
-            async with app.with_connector(app.connector.get_worker_connector()).open_async() as working:
-                await working.run_worker_async(
+            async with app.with_connector(jobs.connector()).open_async() as working:
+                await jobs.Worker(
+                    working,
                     name=runner.NAME,
                     concurrency=runner.current().lanes.limit + SPARE,
-                    delete_jobs="always",
                     install_signal_handlers=False,
                     fetch_job_polling_interval=POLL_SECONDS,
                     update_heartbeat_interval=stalled / 3,
-                    stalled_worker_timeout=stalled,
+                    stalled_worker_timeout=FORGET_SECONDS,
                     shutdown_graceful_timeout=1,
                     queues=[*conf.current().queues, conf.HOUSE_QUEUE],
-                )
+                ).run()
         except Exception as error:
             logger.warning("The engine is away: %s. Trying again.", type(error).__name__)
         await asyncio.sleep(RETRY_SECONDS)
@@ -98,11 +102,7 @@ async def _hear(tail: Tail) -> None:
 
 
 def _heed(conversation_ids: list[uuid.UUID]) -> None:
-    from django.db import close_old_connections
-
     try:
         runner.current().heed(conversation_ids)
     except Exception as error:
         logger.warning("Looking for stops failed: %s. It is done again.", type(error).__name__)
-    finally:
-        close_old_connections()
