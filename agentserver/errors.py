@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from agentserver.causes import is_database_trouble
 from agentserver.observability import disk
 
 logger = logging.getLogger(__name__)
@@ -67,6 +68,10 @@ class GatewayTimeout(Problem):
 class Unavailable(Problem):
     status_code, code = 503, "unavailable"
     sentence = "The server is starting. Try again in some seconds."
+
+
+class DatabaseAway(Unavailable):
+    code, sentence = "database_away", "The database does not answer. Try again in some seconds."
 
 
 class NoSpace(Problem):
@@ -140,6 +145,9 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if disk.is_full(error):
         logger.error("The disk is full: %s was refused", context["request"].path)
         return answer(NoSpace(), context)
+    if is_database_trouble(error):
+        logger.error("The database does not answer: %s was refused", context["request"].path)
+        return answer(DatabaseAway(), context)
     logger.error("Request failed: %s", context["request"].path, exc_info=error)
     return Response({"detail": "Internal Server Error", "code": "internal"}, status=500)
 

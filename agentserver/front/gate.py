@@ -9,7 +9,8 @@ from typing import Any
 
 from agentserver import activity, threads
 from agentserver.auth import doors, initialization, keys, rights, sessions
-from agentserver.errors import NoSpace, Problem
+from agentserver.causes import is_database_trouble
+from agentserver.errors import DatabaseAway, NoSpace, Problem
 from agentserver.front import bodies, origins
 from agentserver.front.answers import refuse, send_json
 from agentserver.observability import access, disk
@@ -105,6 +106,10 @@ class Gate:
             if disk.is_full(error):
                 logger.error("The disk is full: %s was refused", scope["path"])  # noqa: TRY400
                 await send_json(send, NoSpace.status_code, NoSpace().body)
+                return
+            if is_database_trouble(error):
+                logger.error("The database does not answer: %s was refused", scope["path"])  # noqa: TRY400
+                await send_json(send, DatabaseAway.status_code, DatabaseAway().body)
                 return
             logger.exception("Request failed: %s", scope["path"])
             await refuse(send, 500, "internal", "Internal Server Error")

@@ -1,9 +1,12 @@
 """Validation errors say what is wrong and never what was sent."""
 
+from types import SimpleNamespace
+
 import pytest
+from django.db import OperationalError
 from pydantic import BaseModel, ValidationError, field_validator
 
-from agentserver.errors import from_pydantic
+from agentserver.errors import answer, from_pydantic
 
 SECRET = "canary-6f1e\nwith a line"
 
@@ -53,3 +56,9 @@ def test_another_errors_text_inside_a_message_ends_before_its_input():
 
 def test_plain_messages_stay_as_they_are():
     assert "Input should be a valid integer" in message_of(Inner, {"number": "integer"})
+
+
+def test_a_database_that_is_away_is_said_to_be_away():
+    answered = answer(OperationalError("connection refused"), {"request": SimpleNamespace(path="/api/x")})
+
+    assert (answered.status_code, answered.data["code"]) == (503, "database_away")
