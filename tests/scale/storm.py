@@ -5,10 +5,13 @@ import random
 import signal
 import threading
 import time
+from urllib.parse import urlsplit, urlunsplit
 
 import psutil
 
 from tests.scale.conftest import Cluster
+from tests.support import cluster
+from tests.support.server import data_directory
 from tests.support.services import PostgreSQL, Redis
 
 OUTAGE = 30
@@ -31,6 +34,12 @@ class Storm:
         )
         self.cluster.command += f" --runners {runners}"
         self._redis, self._away = threading.Lock(), []
+
+    @property
+    def database(self):
+        """Its URL."""
+        name = cluster.PREFIX + cluster.digest(str(data_directory(self.cluster.root)))
+        return urlunsplit(urlsplit(self.postgresql.url)._replace(path=f"/{name}"))
 
     def close(self):
         self.cluster.stop(timeout=45)

@@ -6,7 +6,6 @@ The short storm always runs. The long one, of five minutes and fifty conversatio
 
 import os
 from collections import Counter
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
@@ -14,8 +13,7 @@ import pytest
 from tests.contract.dialogue import message_texts, unanswered
 from tests.scale.storm import Storm
 from tests.scale.users import AT_REST, EFFECTS, User
-from tests.support import cluster, services
-from tests.support.server import data_directory
+from tests.support import services
 
 SECONDS = int(os.environ.get("STORM_SECONDS", "40"))
 USERS = int(os.environ.get("STORM_USERS", "6"))
@@ -138,14 +136,9 @@ def http_overlaps(llm_url):
     return httpx.get(f"{llm_url}/stats").json()["overlapping"]
 
 
-def connected(storm):
-    name = cluster.PREFIX + cluster.digest(str(data_directory(storm.cluster.root)))
-    return psycopg.connect(urlunsplit(urlsplit(storm.postgresql.url)._replace(path=f"/{name}")))
-
-
 def unheard(storm):
     """What is asked and not done, and jobs that somebody should be doing."""
-    with connected(storm) as connection:
+    with psycopg.connect(storm.database) as connection:
         commands = connection.execute("SELECT count(*) FROM conversations_command WHERE failure = ''")
         intents = connection.execute(
             "SELECT count(*) FROM conversations_conversation WHERE intent IS NOT NULL"
@@ -156,7 +149,7 @@ def unheard(storm):
 
 def broken_rows(storm):
     """Conversations whose events are not numbered 0, 1, 2 ... up to what their row says."""
-    with connected(storm) as connection:
+    with psycopg.connect(storm.database) as connection:
         rows = connection.execute(
             "SELECT c.id, c.next_sequence, count(e.id), max(e.sequence) FROM conversations_conversation c"
             " JOIN conversations_event e ON e.conversation_id = c.id GROUP BY c.id"

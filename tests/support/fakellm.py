@@ -32,7 +32,7 @@ how a test proves that an interrupt really reached the in-flight LLM call.
 "overlapping" are the markers (the plan's ``marker``) for which two requests were under way at once.
 ``POST /reset`` zeroes the counters.
 ``GET /requests?contains=TEXT`` -> the last 500 requests whose messages hold TEXT, oldest first:
-[{"model", "authorization", "stream", "tools": [names], "messages", "status", "outcome"}] with
+[{"model", "authorization", "stream", "tools": [names], "messages", "status", "outcome", "began"}] with
 outcome "pending", "finished" or "cancelled".
 
 Run:  python fakellm.py --port 9999
@@ -157,6 +157,7 @@ async def chat_completions(request):
         "messages": body.get("messages", []),
         "status": step.get("status", 200),
         "outcome": "pending",
+        "began": time.time(),
     }
     REQUESTS.append(record)
     if "marker" in plan:
