@@ -31,10 +31,10 @@ def npm():
 
 @pytest.fixture(scope="session")
 def npm_project(tmp_path_factory):
-    """Callable: a copy of ``tests/clients/<name>`` with the packages of its package-lock.json."""
+    """Callable: a copy of ``tests/clients/<name>``, or of a path, with what its package-lock.json names."""
 
     def _project(name):
-        directory = tmp_path_factory.mktemp("clients") / name
+        directory = tmp_path_factory.mktemp("clients") / Path(name).name
         shutil.copytree(HERE / name, directory, ignore=shutil.ignore_patterns("node_modules"))
         _npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=directory)
         return directory

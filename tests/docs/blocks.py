@@ -1,11 +1,12 @@
 """The code blocks of a Markdown file, as a reader would type them."""
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,8 @@ class Block:
     text: str
 
 
-def blocks_of(name):
-    """Every fenced block of the file ``name``, in order."""
-    return [Block(*found.groups()) for found in _BLOCK.finditer((ROOT / name).read_text())]
+def blocks_of(name, *languages):
+    """Every fenced block of the file ``name``, in order; of ``languages`` alone, where any are given."""
+    found = _BLOCK.finditer((ROOT / name).read_text())
+    blocks = [Block(one[2], textwrap.dedent(one[3])) for one in found]
+    return [block for block in blocks if not languages or block.language in languages]

@@ -3,14 +3,20 @@
 import os
 import shutil
 import signal
-import stat
 import subprocess
+import sys
+from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.docs import transcripts
 from tests.docs.blocks import ROOT
 from tests.support.server import NOT_INHERITED
+from tests.support.waiting import free_port, wait_until
+
+ADDRESS = "http://127.0.0.1:8000"
+"""Where the documents' server is."""
 
 # Like make, but what `make setup` does has been done by whoever runs the tests, and ARGS gets more.
 MAKE = """\
@@ -21,6 +27,10 @@ for word in "$@"; do
 done
 exec REAL -C ROOT -o setup "${given[@]}" ARGS="$more"
 """
+AGENTSERVER = """\
+#!/usr/bin/env bash
+case $1 in serve) exec REAL "$@" $EXTRA_ARGS ;; *) exec REAL "$@" ;; esac
+"""
 
 
 @pytest.fixture
@@ -28,11 +38,12 @@ def terminal(tmp_path):
     """Callable: type a text into bash, in an empty directory; a Popen. What still runs is ended."""
     tools = tmp_path / "tools"
     tools.mkdir()
-    make = tools / "make"
-    make.write_text(MAKE.replace("REAL", shutil.which("make")).replace("ROOT", str(ROOT)))
-    make.chmod(make.stat().st_mode | stat.S_IXUSR)
+    _program(tools / "make", MAKE, REAL=shutil.which("make"), ROOT=str(ROOT))
+    _program(tools / "agentserver", AGENTSERVER, REAL=str(Path(sys.executable).with_name("agentserver")))
     directory = tmp_path / "directory"
     directory.mkdir()
+    (directory / ".venv").symlink_to(sys.prefix)  # what a clone has; `examples/` likewise
+    (directory / "examples").symlink_to(ROOT / "examples")
     started = []
 
     def _type(text, **environment):
@@ -68,6 +79,55 @@ def terminal(tmp_path):
                 os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
         process.wait(10)
+
+
+def _program(path, text, **values):
+    for name, value in values.items():
+        text = text.replace(name, value)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def serving(terminal, tmp_path):
+    """Callable: type a command that starts a server; its address on this machine, when it is up."""
+
+    def _serve(text, **environment):
+        port = free_port()
+        arguments = f"--port {port} --data {tmp_path / 'data'}"
+        process = terminal(text, EXTRA_ARGS=arguments, **environment)
+
+        def answers():
+            assert process.poll() is None, process.stdout.read()
+            try:
+                return httpx.get(f"http://127.0.0.1:{port}/alive").status_code == 200
+            except httpx.HTTPError:
+                return False
+
+        wait_until(answers, timeout=90, message="the server")
+        return f"http://127.0.0.1:{port}"
+
+    return _serve
+
+
+@pytest.fixture
+def follow(terminal):
+    """Callable: take the steps of console blocks in one session, against a server; the steps, as seen.
+
+    Each has to end well, but those that begin with one of ``refused``, and to show what is promised.
+    """
+
+    def _follow(blocks, url=ADDRESS, refused=(), **environment):
+        steps = [step for block in blocks for step in transcripts.steps_of(block.text)]
+        process = terminal(transcripts.script_of(steps).replace(ADDRESS, url), **environment)
+        output, _ = process.communicate(timeout=150)
+        transcripts.read(steps, output)
+        for step in steps:
+            assert bool(step.code) == step.command.startswith(tuple(refused)), str(step)
+            assert step.kept(), str(step)
+        return steps
+
+    return _follow
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from tests.docs.blocks import ROOT, blocks_of
 from tests.support.server import NOT_INHERITED
 
-(SETTINGS,) = [block.text for block in blocks_of("docs/security.md") if block.language == "ini"]
-(SEEN,) = [block.text for block in blocks_of("docs/security.md") if block.language == "console"]
+_, SETTINGS = [block.text for block in blocks_of("docs/security.md", "ini")]
+SEEN = blocks_of("docs/security.md", "console")[-1].text
 DOCUMENTED = dict(line.split("=", 1) for line in SETTINGS.splitlines())
 
 

@@ -3,39 +3,17 @@
 import re
 import subprocess
 import sys
-import tomllib
 
 import httpx
 import pytest
 
 from tests.docs.blocks import ROOT, blocks_of
-from tests.support.waiting import free_port, wait_until
+from tests.docs.conftest import ADDRESS
+from tests.support.waiting import wait_until
 
-ADDRESS = "http://127.0.0.1:8000"
 BLOCKS = blocks_of("README.md")
-SERVE, DEMO, CREATE, LOOK, PAUSE, GO_ON, MODEL, KEYED = [b.text for b in BLOCKS if b.language == "bash"]
+DEMO, SERVE, CREATE, LOOK, STOP = [b.text for b in BLOCKS if b.language == "bash"]
 (PYTHON,) = [b.text for b in BLOCKS if b.language == "python"]
-
-
-@pytest.fixture
-def serving(terminal, tmp_path):
-    """Callable: type a command that starts a server; its address on this machine, when it is up."""
-
-    def _serve(text):
-        port = free_port()
-        process = terminal(text, EXTRA_ARGS=f"--port {port} --data {tmp_path / 'data'}")
-
-        def answers():
-            assert process.poll() is None, process.stdout.read()
-            try:
-                return httpx.get(f"http://127.0.0.1:{port}/alive").status_code == 200
-            except httpx.HTTPError:
-                return False
-
-        wait_until(answers, timeout=90, message="the server")
-        return f"http://127.0.0.1:{port}"
-
-    return _serve
 
 
 @pytest.fixture
@@ -66,8 +44,9 @@ def conversation(agent_server, tmp_path):
     return _read
 
 
-def test_the_readme_has_no_block_that_no_test_runs():
+def test_the_readme_is_short_and_has_no_block_that_no_test_runs():
     assert {block.language for block in BLOCKS} == {"bash", "python"}
+    assert len((ROOT / "README.md").read_text().splitlines()) < 100
 
 
 @pytest.mark.slow
@@ -75,16 +54,6 @@ def test_make_serve_brings_up_a_server_and_says_where(serving):
     url = serving(SERVE)
 
     assert httpx.get(f"{url}/server_info", timeout=60).json()["version"]
-
-
-@pytest.mark.slow
-def test_with_a_key_the_server_listens_further_and_lets_nobody_in_without_it(serving):
-    key = re.search(r"OH_SESSION_API_KEYS_0=(\S+)", KEYED)[1]
-    url = serving(KEYED)
-
-    path = f"{url}/api/conversations/count"
-    assert httpx.get(path, timeout=60).status_code == 401
-    assert httpx.get(path, headers={"X-Session-API-Key": key}, timeout=60).status_code == 200
 
 
 @pytest.mark.slow
@@ -100,16 +69,13 @@ def test_make_demo_shows_all_it_promises(terminal):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unset_model")
-def test_the_first_conversation_with_curl_is_paused_and_interrupted(typed, conversation):
+def test_the_first_conversation_with_curl_is_seen_and_interrupted(typed, conversation):
     typed(CREATE)
     assert conversation()["agent"]["llm"]["model"] == "openai/demo"
     assert conversation()["execution_status"] == "running"
 
     wait_until(lambda: "Show me what you can do." in typed(LOOK), message="the message among the events")
-    typed(PAUSE)
-    wait_until(lambda: conversation()["execution_status"] == "paused", message="the pause")
-
-    typed(GO_ON)
+    typed(STOP)
     assert conversation()["execution_status"] == "paused"
 
 
@@ -127,15 +93,6 @@ def test_the_same_with_the_sdk_runs_to_its_end(agent_server, tmp_path):
     assert "finished" in run.stdout.lower()
 
 
-def test_every_dependency_has_its_row_in_the_table():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
-    table = (ROOT / "README.md").read_text().partition("## What it builds on")[2]
-    rows = re.findall(r"^\| ([a-z][\w-]+) \| .*\w.* \| .*\w.* \|$", table, re.MULTILINE)
-
-    assert sorted(rows) == sorted(needed)
-
-
 @pytest.mark.parametrize(
     "name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
 )
@@ -143,10 +100,3 @@ def test_links_between_documents_lead_somewhere(name):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / name).read_text())
 
     assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-def test_a_model_is_saved_once_for_all_conversations_that_follow(typed, unset_model):
-    typed(f"URL={ADDRESS}\nID=none\n{MODEL}")
-
-    assert unset_model()["model"] == "anthropic/claude-sonnet-4-5"
-    assert unset_model()["api_key"] == "**********"

@@ -1,6 +1,8 @@
 """Each program of examples/ does what its first lines say."""
 
 import functools
+import os
+import subprocess
 import sys
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.conftest import npm_project  # noqa: F401  (fixture)
 from tests.contract.conftest import plan
 from tests.contract.dialogue import finish, shell
 from tests.dashboard.conftest import browser  # noqa: F401  (fixture)
@@ -92,6 +95,30 @@ def test_the_nightly_job_says_what_it_deletes(example, tmp_path):
     code, said = example("nightly_prune.sh", AGENTSERVER=command, AGENT_SERVER_DATA=data)
 
     assert (code, said) == (0, "0 bash events would be deleted.\n0 bash events deleted.\n")
+
+
+@pytest.mark.timeout(480)
+def test_the_typescript_client_follows_an_agent_to_its_end(npm_project, agent_server, llm_url, tmp_path):  # noqa: F811
+    project = npm_project(EXAMPLES / "typescript")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "AGENT_SERVER_URL": agent_server.url,
+        "LLM_MODEL": "openai/fake-model",
+        "LLM_BASE_URL": f"{llm_url}/v1",
+        "WORKSPACE": str(tmp_path),
+    }
+
+    followed = subprocess.run(
+        ["node", "follow.mjs", plan(shell("echo seen"), finish("All is well."))],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert followed.returncode == 0, followed.stdout + followed.stderr
+    assert followed.stdout == "$ echo seen\nAll is well.\nThe conversation is finished.\n"
 
 
 def test_the_page_shows_a_conversation_live_and_stops_it(browser, served, agent_server, start):  # noqa: F811
