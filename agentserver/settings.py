@@ -25,6 +25,7 @@ ALLOWED_HOSTS = ["*"]
 INSTALLED_APPS = [
     # Before staticfiles: its runserver serves ASGI. Importing it brings Twisted: 0.5 s, for that alone.
     *(["daphne"] if "runserver" in sys.argv else []),
+    "agentserver.dashboard",  # before the admin, whose frame it has in colours of its own
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -44,7 +45,6 @@ INSTALLED_APPS = [
     "bashevents",
     "agentserver.configuration",
     "agentserver.catalog",
-    "agentserver.dashboard",
     # Its tables exist on PostgreSQL only.
     *(["procrastinate.contrib.django"] if CONFIGURATION.engine else []),
 ]

@@ -14,11 +14,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from agentserver import conf
+from agentserver.adminlists import ReadOnlyAdmin
 from bashevents.models import BashEvent, Kind
 from bashevents.retention import Pruning
 
 SHOWN = 100
 """Characters of a text in the list."""
+RUNNING = 500
+"""Running commands that a list shows."""
 ACTION_SECONDS = 20
 """How long an action prunes; then it says that there is more."""
 _TEXT = re.compile(r'"(?:command|stdout|stderr)":"((?:[^"\\]|\\.)*)')
@@ -33,7 +36,8 @@ class StateFilter(admin.SimpleListFilter):
     def queryset(self, request, queryset):
         match self.value():
             case "running":
-                return queryset.running()
+                few = BashEvent.objects.running().values_list("id", flat=True)[:RUNNING]
+                return queryset.filter(id__in=list(few))  # by their index; else all are read in order
             case "failed":
                 return queryset.exclude(exit_code=None).exclude(exit_code=0)
             case "ended":
@@ -42,10 +46,10 @@ class StateFilter(admin.SimpleListFilter):
 
 
 @admin.register(BashEvent)
-class BashEventAdmin(admin.ModelAdmin):
+class BashEventAdmin(ReadOnlyAdmin):
     list_display = ("timestamp", "kind", "text", "order", "exit_code", "running", "size", "related")
     list_filter = ("kind", StateFilter, "timestamp")
-    search_fields = ("=event_id", "=command_id", "=conversation_id")
+    search_fields = ("event_id__exact", "command_id__exact", "conversation_id__exact")
     search_help_text = "An id: of an event, a command or a conversation"
     ordering = ("-timestamp", "-id")
     fields = (
@@ -59,16 +63,7 @@ class BashEventAdmin(admin.ModelAdmin):
         "running",
         "content",
     )
-    readonly_fields = fields
     actions = ("prune_selected", "prune_expired")
-    list_per_page = 50
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: BashEvent | None = None) -> bool:
-        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: BashEvent | None = None) -> bool:
         return False  # one by one would leave half a history: see the actions

@@ -5,7 +5,8 @@ import uuid
 from typing import Self
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import BooleanField, Exists, F, OuterRef, Q
+from django.db.models.expressions import RawSQL
 
 COMMAND, OUTPUT = "BashCommand", "BashOutput"
 
@@ -27,8 +28,12 @@ class BashEventQuerySet(models.QuerySet):
         return self.filter(Q(order__gt=order) | Q(order=None))
 
     def running(self) -> Self:
-        """The commands that have not ended."""
-        return self.filter(kind=COMMAND).exclude(runner="")
+        """The commands that have not ended.
+
+        With the text of the index's condition: SQLite uses a partial index for no parameter.
+        """
+        running = RawSQL("""NOT ("bashevents_bashevent"."runner" = '')""", [], BooleanField())
+        return self.filter(running, kind=COMMAND)
 
     def past(self, position: tuple[datetime.datetime, int], *, newest_first: bool) -> Self:
         """Those that follow ``position`` (time, id) in reading order, whether or not it still exists."""

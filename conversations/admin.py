@@ -5,44 +5,44 @@ from concurrent.futures import Future
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin import actions
 from django.urls import reverse
 from django.utils.html import format_html
 
 from agentserver import sdk, threads
+from agentserver.adminlists import ReadOnlyAdmin
 from agentserver.auth.doors import OPERATOR
 from agentserver.errors import Problem
 from agentserver.workspace import serving, steps, trajectories
-from conversations import services
+from conversations import owners, reads, services
 from conversations.models import Conversation, Event
 
 MOST = 100
 """Conversations that one action takes."""
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows are looked at, not edited. Counting all rows for a page is left out: it is slow."""
+class OwnerFilter(admin.SimpleListFilter):
+    """Accounts that have conversations; any other can be found by the name."""
 
-    show_full_result_count = False
-    list_per_page = 50
+    title, parameter_name = "owner", "owner"
 
-    def has_add_permission(self, request):
-        return False
+    def lookups(self, request, model_admin):
+        return owners.choices(request.GET.get(self.parameter_name, ""))
 
-    def has_change_permission(self, request, obj=None):
-        return False
-
-    def get_readonly_fields(self, request, obj=None):
-        return self.get_fields(request, obj)
+    def queryset(self, request, queryset):
+        name = self.value()
+        return owners.owned(queryset, name) if name else queryset
 
 
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnlyAdmin):
     list_display = ["id", "title", "status", "owner", "events_link", "created_at", "updated_at"]
-    list_filter = ["status"]
+    list_filter = ["status", OwnerFilter]
     list_select_related = ["owner"]
-    search_fields = ["id__exact"]
-    search_help_text = "An id. The dashboard's list searches titles and workspaces."
+    search_fields = ["id"]
+    search_help_text = "An id, or a part of a title or of a workspace"
     ordering = ["-updated_at", "-id"]
+    sortable_by = ["created_at", "updated_at"]
     fields = [
         "id",
         "title",
@@ -55,10 +55,14 @@ class ConversationAdmin(ReadOnlyAdmin):
         "events_link",
         "dashboard_link",
     ]
-    actions = ["pause", "interrupt", "export"]
+    actions = ["pause", "interrupt", "export", "delete_selected"]
 
     def get_queryset(self, request):
         return super().get_queryset(request).defer("base_state", "info", "request", "goal")
+
+    def get_search_results(self, request, queryset, search_term):
+        text = search_term.strip()
+        return reads.conversations_found(rows=queryset, text=text) if text else queryset, False
 
     @admin.display(description="Events")
     def events_link(self, row):
@@ -100,8 +104,15 @@ class ConversationAdmin(ReadOnlyAdmin):
     def delete_model(self, request, obj):
         services.delete(row=obj)
 
-    def delete_queryset(self, request, queryset):
+    @admin.action(description="Delete selected conversations", permissions=["delete"])
+    def delete_selected(self, request, queryset):
+        """Asks first, as Django does; then each goes by itself, and those that stay are named."""
+        few = Conversation.objects.filter(id__in=list(queryset.values_list("id", flat=True)[:MOST]))
+        if "post" not in request.POST:
+            return actions.delete_selected(self, request, few)
+        self.log_deletions(request, few)
         self._each(request, queryset, "delete", lambda row: services.delete(row=row))
+        return None
 
     def get_deleted_objects(self, objs, request):
         """What the page that asks shows: how many events go, instead of every one of them."""
@@ -112,7 +123,10 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     def _each(self, request, queryset, name: str, change: Callable[[Conversation], Any]) -> None:
         """Do it to all at once: each may wait seconds for its run to end."""
-        ids = list(queryset.values_list("id", flat=True)[:MOST])
+        ids = list(queryset.values_list("id", flat=True)[: MOST + 1])
+        if len(ids) > MOST:
+            self.message_user(request, f"One action takes {MOST}; repeat it for the rest.", messages.WARNING)
+        ids = ids[:MOST]
         pending = [(one, threads.waiting().submit(_change, one, change)) for one in ids]
         failures = [(one, failure) for one, future in pending if (failure := _failure(future))]
         for one, failure in failures:
@@ -135,11 +149,13 @@ def _failure(future: "Future[None]") -> str | None:
 
 
 class SourceFilter(admin.SimpleListFilter):
-    """Named here: to find all values, Django would read every row."""
+    """Within one conversation, which has an index for it; values named, or Django would read every row."""
 
     title, parameter_name = "source", "source"
 
     def lookups(self, request, model_admin):
+        if "conversation__id__exact" not in request.GET and not request.GET.get("q"):
+            return []
         return [(name, name) for name in ("user", "agent", "environment")]
 
     def queryset(self, request, queryset):

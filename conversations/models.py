@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from conversations.querysets import ConversationQuerySet, EventQuerySet
 
@@ -85,6 +86,8 @@ class Conversation(models.Model):
             models.Index(fields=["status", "created_at", "id"]),
             models.Index(fields=["status", "updated_at", "id"]),
             models.Index(fields=["owner", "updated_at", "id"]),
+            # Few rows are asked for a run at a time; to look at all of them would read whole states.
+            models.Index(fields=["intent"], name="conversation_asked", condition=Q(intent__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ Nothing here loads a conversation or waits for a run. Pages are cut by key, so t
 at any depth and size.
 """
 
+import contextlib
 import datetime
 import uuid
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from conversations.querysets import ConversationQuerySet
 
 CHUNK = 50
 TRIGRAM = 3
+FEW = 500
+"""Conversations that a search names by their ids."""
 
 # Conversations
 
@@ -41,15 +44,31 @@ def conversation_page(
     """
     field, descending = SORTS[sort]
     if (place := _place(page_id, field)) is not None:
-        moment, row_id = place
-        beyond = "lt" if descending else "gt"
-        rows = rows.filter(
-            Q(**{f"{field}__{beyond}": moment}) | Q(**{field: moment, f"id__{beyond}e": row_id})
-        )
+        rows = rows.filter(_from(place, field, descending))
     sign = "-" if descending else ""
     found = list(rows.order_by(f"{sign}{field}", f"{sign}id")[: limit + 1])
     following = found[limit] if len(found) > limit else None
-    return found[:limit], None if following is None else _page_id(following, field)
+    return found[:limit], None if following is None else place_of(following, sort)
+
+
+def conversation_page_before(
+    *, rows: QuerySet, sort: str, limit: int, page_id: str
+) -> tuple[list[Conversation], bool]:
+    """The page that ends where the page ``page_id`` begins, and whether there is one before it."""
+    field, descending = SORTS[sort]
+    if (place := _place(page_id, field)) is None:
+        return [], False
+    rows = rows.exclude(_from(place, field, descending))
+    sign = "" if descending else "-"
+    found = list(rows.order_by(f"{sign}{field}", f"{sign}id")[: limit + 1])
+    return found[:limit][::-1], len(found) > limit
+
+
+def _from(place: tuple[datetime.datetime, uuid.UUID], field: str, descending: bool) -> Q:
+    """What stands at ``place`` or after it in the order."""
+    moment, row_id = place
+    beyond = "lt" if descending else "gt"
+    return Q(**{f"{field}__{beyond}": moment}) | Q(**{field: moment, f"id__{beyond}e": row_id})
 
 
 def conversation_count(*, visible: ConversationQuerySet, status: str | None) -> int:
@@ -63,8 +82,26 @@ def conversation_count(*, visible: ConversationQuerySet, status: str | None) -> 
     return visible.count() - visible.filter(status=Status.DELETING).count()
 
 
-def _page_id(row: Conversation, field: str) -> str:
-    microseconds = round(getattr(row, field).timestamp() * 1_000_000)
+def conversations_found(*, rows: ConversationQuerySet, text: str) -> ConversationQuerySet:
+    """Those of ``rows`` with the id ``text``, or with it in their title or workspace, in any case.
+
+    A few are named by their ids, which an index of titles gave: else SQLite would look for them in the
+    order of the page, row by row. Of many, some are soon met that way.
+    """
+    if "\0" in text:
+        return rows.none()
+    with contextlib.suppress(ValueError):
+        return rows.filter(id=uuid.UUID(text))
+    matching = rows.filter(Q(title__icontains=text) | Q(workspace_dir__icontains=text))
+    # The statuses are named for the index that begins with them.
+    named = matching.filter(status__in=[one for one in Status if one != Status.DELETING]).order_by()
+    ids = list(named.values_list("id", flat=True)[: FEW + 1])
+    return matching if len(ids) > FEW else rows.filter(id__in=ids)
+
+
+def place_of(row: Conversation, sort: str) -> str:
+    """The id of the page that begins with ``row``."""
+    microseconds = round(getattr(row, SORTS[sort][0]).timestamp() * 1_000_000)
     return f"{microseconds:016x}{row.id.hex}"
 
 

@@ -8,22 +8,12 @@ import json
 from django.contrib import admin
 from django.utils.html import format_html
 
+from agentserver.adminlists import ReadOnlyAdmin
 from agentserver.configuration import models, settings_service
 
 
-class ReadOnly(admin.ModelAdmin):
+class ReadOnly(ReadOnlyAdmin):
     list_select_related = ["owner"]
-    show_full_result_count = False
-    list_per_page = 50
-
-    def has_add_permission(self, request):
-        return False
-
-    def has_change_permission(self, request, obj=None):
-        return False
-
-    def get_readonly_fields(self, request, obj=None):
-        return self.get_fields(request, obj)
 
 
 @admin.register(models.Settings)

@@ -30,6 +30,16 @@ def test_filters_and_search_answer(admin_client, make_command, query):
     assert admin_client.get(reverse(LIST), query).status_code == 200
 
 
+def test_an_id_is_found_by_its_index(admin_client, make_command):
+    command = make_command(10, outputs=2)
+    make_command(10)
+
+    for text, number in ((str(command.event_id), 3), (command.event_id.hex, 3)):
+        found = admin_client.get(reverse(LIST), {"q": text}).context["cl"]
+        assert found.result_count == number
+        assert "SCAN" not in found.queryset.order_by().explain()
+
+
 def test_an_event_can_be_read_and_not_changed(admin_client, make_command):
     command = make_command(10)
     url = reverse("admin:bashevents_bashevent_change", args=[command.pk])

@@ -4,7 +4,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from conversations import reads
@@ -83,6 +83,73 @@ def test_a_cursor_whose_row_is_gone_goes_on_at_the_next(make_conversation, sort)
 
     assert [r.id for r in first + rest] == [r.id for r in whole if r.id != whole[3].id and r.pk]
     assert end is None
+
+
+@pytest.mark.parametrize("sort", list(reads.SORTS))
+def test_pages_backwards_are_the_pages_forwards(make_conversation, sort):
+    now, rows = timezone.now(), Conversation.objects.all()
+    for number in range(7):
+        moment = now + timedelta(seconds=number // 2)  # times twice: the id decides
+        make_conversation(created_at=moment, updated_at=moment)
+    whole, _ = reads.conversation_page(rows=rows, sort=sort, limit=100, page_id=None)
+
+    def before(row):
+        page, more = reads.conversation_page_before(
+            rows=rows, sort=sort, limit=3, page_id=reads.place_of(row, sort)
+        )
+        return [one.id for one in page], more
+
+    ids = [row.id for row in whole]
+    assert before(whole[6]) == (ids[3:6], True)
+    assert before(whole[3]) == (ids[:3], False)
+    assert before(whole[0]) == ([], False)
+
+
+TITLES = {"parser": 2, "PARSER": 2, "fix the": 1, "the/parser": 1, "%": 1, "_": 0, "nothing": 0, "\0": 0}
+
+
+@pytest.mark.parametrize(("text", "number"), TITLES.items())
+def test_a_search_finds_parts_of_titles_and_workspaces_in_any_case(make_conversation, text, number):
+    make_conversation(title="Fix the 100% mail queue", workspace_dir="/work")
+    make_conversation(title=None, workspace_dir="/work/on/the/parser")
+    make_conversation(title="A Parser", status="running")
+    make_conversation(title="Parser", status="deleting")
+
+    found = reads.conversations_found(rows=Conversation.objects.living(), text=text)
+
+    assert found.count() == number
+
+
+def test_a_search_for_many_finds_the_same_as_one_for_few(make_conversation, monkeypatch):
+    for number in range(4):
+        make_conversation(title=f"Parser {number}")
+    monkeypatch.setattr(reads, "FEW", 2)
+
+    assert reads.conversations_found(rows=Conversation.objects.living(), text="parser").count() == 4
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="each engine has its own index for this")
+def test_a_search_for_titles_reads_no_rows_on_sqlite(make_conversation, django_assert_num_queries):
+    make_conversation(title="Parser")
+    with django_assert_num_queries(1) as asked:
+        reads.conversations_found(rows=Conversation.objects.living(), text="parser")
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {asked[0]['sql']}")
+        assert "COVERING INDEX conversations_conversation_search" in str(cursor.fetchall())
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="each engine has its own index for this")
+def test_a_search_for_titles_uses_trigrams_on_postgresql(make_conversation, monkeypatch):
+    monkeypatch.setattr(reads, "FEW", 0)
+    make_conversation(title="Parser")
+    rows = reads.conversations_found(rows=Conversation.objects.all(), text="parser")
+
+    with connection.cursor() as cursor, transaction.atomic():
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        plan = rows.order_by().explain()
+    assert "conversations_conversation_title" in plan
+    assert "conversations_conversation_workspace" in plan
 
 
 def test_a_page_costs_the_same_number_of_queries_at_any_size(many, django_assert_num_queries):
