@@ -1,6 +1,5 @@
-"""The list of conversations: what the URL asks for, and what a row shows. Four queries a page."""
+"""The list of conversations: what the URL asks for, and what a row shows. At most six queries a page."""
 
-import contextlib
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count
 
 from agentserver.auth.principals import Principal
-from conversations import reads
+from conversations import owners, reads
 from conversations.models import Conversation, Event, Status
+from conversations.querysets import ConversationQuerySet
 
 ROWS = 25
 SORTS = {
@@ -36,39 +36,51 @@ LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The list as its URL says; what makes no sense is left out."""
+    """The list as its URL says; what makes no sense is left out.
+
+    ``page`` is the place that a page begins at, ``until`` the one that it ends before.
+    """
 
     text: str = ""
     status: str = ""
+    owner: str = ""
     sort: str = "updated"
     page: str = ""
+    until: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Query":
-        text = str(given.get("q", ""))[:LONGEST].replace("\0", "").strip()
-        status, sort = str(given.get("status", "")), str(given.get("sort", ""))
+        texts = {name: str(given.get(name, ""))[:LONGEST].replace("\0", "").strip() for name in _NAMES}
         return cls(
-            text=text,
-            status=status if status in LABELS else "",
-            sort=sort if sort in SORTS else "updated",
-            page=str(given.get("page", ""))[:60],
+            text=texts["q"],
+            status=texts["status"] if texts["status"] in LABELS else "",
+            owner=texts["owner"],
+            sort=texts["sort"] if texts["sort"] in SORTS else "updated",
+            page=texts["page"],
+            until=texts["until"],
         )
 
     def link(self, **changes: str) -> str:
         """The query string of this list with ``changes``; a change leads to the first page."""
-        parts = {"q": self.text, "sort": self.sort, **changes}
+        parts = {"q": self.text, "status": self.status, "owner": self.owner, "sort": self.sort, **changes}
         return urlencode({key: value for key, value in parts.items() if value and (key, value) != DEFAULT})
 
     @property
     def first(self) -> str:
         """The query string of the first page."""
-        return self.link(status=self.status)
+        return self.link()
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it leaves conversations out."""
+        return bool(self.text or self.status or self.owner)
 
     @property
     def sorts(self) -> list[tuple[str, str]]:
         return [(value, label) for value, (label, _) in SORTS.items()]
 
 
+_NAMES = ("q", "status", "owner", "sort", "page", "until")
 DEFAULT = ("sort", "updated")
 
 
@@ -96,35 +108,56 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of the list. ``filters``: (status, label, count, link) of each status there is."""
+    """A page of the list. ``filters``: (status, label, count, link) of each status there is.
+
+    ``previous`` and ``following`` are query strings, empty where there is no such page; ``owners`` are
+    (value, label) of those to choose from.
+    """
 
     rows: list[Row]
-    older: str
+    previous: str
+    following: str
     total: int
     filters: list[tuple[str, str, int, str]] = field(default_factory=list)
+    owners: list[tuple[str, str]] = field(default_factory=list)
 
 
 def page(*, principal: Principal, query: Query) -> Found:
     """One page of what ``principal`` may see."""
-    everything = Conversation.objects.visible_to(principal).living()
-    rows = _searched(everything, query.text)
-    counts = dict(rows.order_by().values_list("status").annotate(Count("id")))
+    rows = Conversation.objects.visible_to(principal).living()
+    if query.owner:
+        rows = owners.owned(rows, query.owner)
+    if query.text:
+        rows = reads.conversations_found(rows=rows, text=query.text)
+    # The statuses are named for the index that begins with them; the page is found by its order.
+    counted = rows.filter(status__in=list(LABELS)).order_by().values_list("status")
+    counts = dict(counted.annotate(Count("id")))
     if query.status:
         rows = rows.filter(status=query.status)
-    rows = rows.select_related("owner").defer("base_state", "request", "goal")
+    found, previous, following = _cut(
+        rows.select_related("owner").defer("base_state", "request", "goal"), query
+    )
+    return Found(
+        rows=_described(found),
+        previous=query.link(until=previous) if previous else "",
+        following=query.link(page=following) if following else "",
+        total=sum(counts.values()),
+        filters=_filters(query, counts),
+        owners=owners.choices(query.owner) if principal.operator else [],
+    )
+
+
+def _cut(rows: ConversationQuerySet, query: Query) -> tuple[list[Conversation], str, str]:
+    """The rows of the page, and the places of the pages before and after it."""
     sort = SORTS[query.sort][1]
-    found, following = reads.conversation_page(rows=rows, sort=sort, limit=ROWS, page_id=query.page)
-    older = query.link(status=query.status, page=following) if following else ""
-    return Found(_described(found), older, sum(counts.values()), _filters(query, counts))
-
-
-def _searched(rows: QuerySet, text: str) -> QuerySet:
-    """By id, or by a part of title or workspace."""
-    if not text:
-        return rows
-    with contextlib.suppress(ValueError):
-        return rows.filter(id=uuid.UUID(text))
-    return rows.filter(Q(title__icontains=text) | Q(workspace_dir__icontains=text))
+    if query.until:
+        found, more = reads.conversation_page_before(rows=rows, sort=sort, limit=ROWS, page_id=query.until)
+        if more:
+            return found, reads.place_of(found[0], sort), query.until
+    page_id = "" if query.until else query.page  # nothing is before the first page, which has to be full
+    found, following = reads.conversation_page(rows=rows, sort=sort, limit=ROWS, page_id=page_id)
+    previous = reads.place_of(found[0], sort) if found and page_id else ""
+    return found, previous, following or ""
 
 
 def _filters(query: Query, counts: Mapping[str, int]) -> list[tuple[str, str, int, str]]:
