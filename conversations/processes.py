@@ -5,10 +5,12 @@ So every process below the terminal's shells is ended by its process group: TERM
 """
 
 import contextlib
+import functools
 import logging
 import os
 import signal
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ CTRL_C_SECONDS = 0.5
 BUSY_SECONDS = 0.6
 """How long a shell may take to be back at its prompt before it counts as busy."""
 RESTING = {psutil.STATUS_SLEEPING, psutil.STATUS_IDLE, psutil.STATUS_ZOMBIE}
+LOOK_BACK = 50
+"""Events among which the last typed command is looked for."""
 TERM_SECONDS = 1.0
 """What TERM is given before KILL, so that traps run."""
 
@@ -28,34 +32,53 @@ TERM_SECONDS = 1.0
 def end_commands(conversation: Any) -> None:
     """End the foreground commands of ``conversation``'s terminals; returns when they are gone.
 
-    Background jobs of an earlier command are left alone, as Ctrl-C leaves them.
+    Background jobs of an earlier command are left alone, as Ctrl-C leaves them, unless their shell
+    has to go too.
     """
-    shells = shell_pids(conversation)
+    shells = _shells(conversation)
     victims = _foreground(shells)
     for process in victims:
         # The terminal may be late with the SDK's. What dies of TERM instead lets its shell go on
         # with the next command of the line.
         _signal(process, signal.SIGINT)
     _wait(victims, CTRL_C_SECONDS)
+    if any(map(_alive, victims)) and _has_more(conversation):
+        for pid in [one for one in shells if _foreground([one])]:
+            _end_shell(pid, shells.pop(pid))
     for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, TERM_SECONDS)):
         victims |= _foreground(shells)  # what was started meanwhile
         for process in filter(_alive, victims):
             _signal(process, number)
         _wait(victims, seconds)
-    for pid in shells:
-        if _stays_busy(pid):
-            # The command is the shell's own, a loop that ignores Ctrl-C: the terminal tool replaces
-            # a shell that is gone.
-            _end_shell(pid)
+    for pid, give_up in shells.items():
+        if _stays_busy(pid):  # the command is the shell's own, a loop that ignores Ctrl-C
+            _end_shell(pid, give_up)
 
 
-def _end_shell(pid: int) -> None:
+def _has_more(conversation: Any) -> bool:
+    """Whether the line that the agent typed last may go on with another command after this one.
+
+    A mark of the shell inside quotes counts too: then a shell is lost that could have been kept.
+    """
+    events = conversation.state.events
+    for index in range(len(events) - 1, max(-1, len(events) - LOOK_BACK), -1):
+        action = getattr(events[index], "action", None)
+        if (command := getattr(action, "command", "")) and not getattr(action, "is_input", False):
+            return any(mark in command for mark in (";", "||", "\n"))
+    return True
+
+
+def _end_shell(pid: int, give_up: Callable[[], None]) -> None:
+    """End the shell before what it runs, so that it begins nothing more. The next command gets another."""
     with contextlib.suppress(psutil.Error):
         shell = psutil.Process(pid)
-        below = shell.children(recursive=True)
-        for process in [shell, *below]:
-            _signal(process, signal.SIGKILL)
-        _wait({shell, *below}, TERM_SECONDS)
+        below = set(shell.children(recursive=True))
+        give_up()
+        _signal(shell, signal.SIGKILL)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for process in filter(_alive, below):
+                _signal(process, number)
+            _wait({shell, *below}, TERM_SECONDS)
 
 
 def _stays_busy(pid: int) -> bool:
@@ -80,32 +103,44 @@ def _at_prompt(pid: int) -> bool:
     return True
 
 
-def shell_pids(conversation: Any) -> list[int]:
-    """The shells of the conversation's terminals: tmux panes or the subprocess backend's shell."""
-    pids: list[int] = []
+def _shells(conversation: Any) -> dict[int, Callable[[], None]]:
+    """The shells of the conversation's terminals, and how the terminal tool is told that one is gone."""
+    shells: dict[int, Callable[[], None]] = {}
     with contextlib.suppress(RuntimeError, AttributeError):
         for tool in conversation.agent.tools_map.values():
             executor = getattr(tool, "executor", None)
-            pids += _pane_pids(executor) + _shell_pid(executor)
-    return pids
+            shells |= _in_panes(executor) | _in_process(executor)
+    return shells
 
 
-def _pane_pids(executor: Any) -> list[int]:
-    pool = getattr(executor, "_pool", None)
-    pids = []
-    for terminal in list(getattr(pool, "_all_panes", ())):
+def _in_panes(executor: Any) -> dict[int, Callable[[], None]]:
+    """With tmux: one shell in each pane of the pool."""
+    shells = {}
+    for terminal in list(getattr(getattr(executor, "_pool", None), "_all_panes", ())):
         with contextlib.suppress(Exception):
-            pids.append(int(terminal.pane.pane_pid))
-    return pids
+            shells[int(terminal.pane.pane_pid)] = functools.partial(_give_up_pane, terminal)
+    return shells
 
 
-def _shell_pid(executor: Any) -> list[int]:
-    terminal = getattr(getattr(executor, "_session", None), "terminal", None)
-    process = getattr(terminal, "process", None)
-    return [process.pid] if process is not None else []
+def _give_up_pane(terminal: Any) -> None:
+    """Let the pool replace the pane; the pane stays, as tmux ends its server with the last one."""
+    terminal.pane.cmd("set-option", "-w", "remain-on-exit", "on")
+    terminal._closed = True
 
 
-def _foreground(shells: list[int]) -> set[psutil.Process]:
+def _in_process(executor: Any) -> dict[int, Callable[[], None]]:
+    """Without tmux: one shell, a child of this process."""
+    session = getattr(executor, "_session", None)
+    process = getattr(getattr(session, "terminal", None), "process", None)
+    return {} if process is None else {process.pid: functools.partial(_give_up_session, session)}
+
+
+def _give_up_session(session: Any) -> None:
+    session.terminal.process.kill()  # closing would wait for it
+    session.close()
+
+
+def _foreground(shells: Iterable[int]) -> set[psutil.Process]:
     """The processes of the foreground process groups of the shells' terminals, and all below them."""
     found: set[psutil.Process] = set()
     for pid in shells:

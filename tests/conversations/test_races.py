@@ -25,8 +25,8 @@ def test_of_fifty_runs_at_once_one_is_started(talk, at_once):
     codes = at_once(*[lambda: conversation.post("run").status_code] * 50)
 
     assert sorted(codes) == [200] + [409] * 49
-    assert len(conversation.llm_calls()) == 1
     conversation.wait_finished()
+    assert len(conversation.llm_calls()) == 1
 
 
 def test_of_thirty_creations_with_one_id_one_makes_it(http, agent_config, workspace, at_once):
@@ -128,6 +128,21 @@ def test_after_a_stop_is_shown_nothing_of_the_run_happens(talk, workspace, wait_
     wait_until(lambda: time.monotonic() > stop, message="a second of quiet")
     assert log.stat().st_size == size
     assert len(conversation.events()) == events
+
+
+def test_a_line_does_not_go_on_after_a_command_that_ignores_ctrl_c(talk, workspace, wait_until):
+    started, after = workspace / "started", workspace / "after"
+    stubborn = f"sh -c \"trap '' INT; touch {started}; sleep 60\"; touch {after}"
+    conversation = talk(shell("echo before"), shell(stubborn), shell("echo again"), finish())
+    wait_until(started.exists, message="start of the command")
+
+    conversation.ok("interrupt")
+
+    assert conversation.status == "paused"
+    conversation.ok("run")
+    events = conversation.wait_finished(timeout=60)
+    assert "again" in observation_text(observations(events)[-2])
+    assert not after.exists()
 
 
 def test_messages_from_many_clients_are_all_recorded_once(talk, at_once, wait_until):

@@ -31,7 +31,8 @@ def test_an_interrupt_ends_the_command_and_the_terminal_goes_on(
     without_tmux, llm_url, agent_config, workspace, command
 ):
     pid_file = workspace / "pid"
-    step = shell(f'bash -c "echo \\$\\$ > {pid_file}; {command}"')
+    after = workspace / "after"
+    step = shell(f'bash -c "echo \\$\\$ > {pid_file}; {command}"; touch {after}')
     conversation = Dialogue.open(
         without_tmux.http, llm_url, agent_config, workspace, step, shell("echo alive"), finish("over")
     )
@@ -44,3 +45,4 @@ def test_an_interrupt_ends_the_command_and_the_terminal_goes_on(
     conversation.ok("run")
     events = conversation.wait_finished(timeout=60)
     assert "alive" in observation_text(observations(events)[0])
+    assert not after.exists()
