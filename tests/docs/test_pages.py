@@ -18,7 +18,7 @@ from tests.support.server import OwnServer
 HERE = {"bash.md", "operations.md", "security.md", "settings.md", "webhooks.md", "workspaces.md"}
 HERE |= {"how-to/backup.md", "how-to/moving.md", "how-to/postgresql-and-redis.md"}
 ELSEWHERE = {"tutorial.md": "test_tutorial.py", "how-to/install.md": "packaging/test_wheel.py"}
-SHOWN = {"ini", "json", "http", "yaml", "cron", "mermaid"}
+SHOWN = {"ini", "json", "http", "yaml", "cron"}
 """Languages of what nobody types: settings, files, messages."""
 WITHOUT_AN_ENGINE = {"how-to/install.md"}
 """Where `sh` stands for commands that need a container engine, which tests have not."""
@@ -86,6 +86,15 @@ def test_a_page_shows_what_is_seen(follow, server, page):
     there = {name: value for name, value in server.environment().items() if name not in left_out}
 
     follow(console(page), server.url, **there)
+
+
+def test_every_metric_is_explained(server):
+    shown = httpx.get(f"{server.url}/metrics", headers={"Authorization": "Bearer choose-a-long-one"}).text
+    names = re.findall(r"^# TYPE agentserver_(\w+)", shown, re.MULTILINE)
+    explained = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+
+    assert len(names) > 20
+    assert [name for name in names if f"`{name}" not in explained] == []
 
 
 @pytest.mark.slow
