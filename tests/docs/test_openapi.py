@@ -65,6 +65,49 @@ def test_a_property_of_the_body_that_must_now_be_given_breaks(changed):
     assert "POST /api/conversations/{}/events demands run" in list(breaks(PROMISED, changed))
 
 
+INFO = ("get", "/api/conversations/{conversation_id}", "200")
+
+
+@pytest.fixture
+def answered():
+    """Callable: what a document says of the answer with a conversation."""
+
+    def _answered(document):
+        method, path, status = INFO
+        answer = document["paths"][path][method]["responses"][status]["content"]["application/json"]["schema"]
+        while "$ref" in answer:
+            answer = document["components"]["schemas"][answer["$ref"].rpartition("/")[2]]
+        return answer
+
+    return _answered
+
+
+def test_a_property_of_an_answer_that_goes_away_breaks(changed, answered):
+    del answered(changed)["properties"]["execution_status"]
+
+    found = list(breaks(PROMISED, changed))
+    assert "GET /api/conversations/{} does not answer execution_status any more" in found
+
+
+def test_a_parameter_that_is_not_known_any_more_breaks(changed):
+    operation = changed["paths"]["/api/conversations/search"]["get"]
+    operation["parameters"] = [p for p in operation["parameters"] if p["name"] != "limit"]
+
+    assert list(breaks(PROMISED, changed)) == [
+        "GET /api/conversations/search does not know query parameter limit any more"
+    ]
+
+
+def test_a_value_that_may_not_be_sent_any_more_breaks():
+    def document(*values):
+        schema = {"properties": {"mode": {"enum": list(values)}}}
+        body = {"content": {"application/json": {"schema": schema}}}
+        return {"paths": {"/api/x": {"post": {"responses": {}, "requestBody": body}}}}
+
+    assert list(breaks(document("a", "b"), document("a"))) == ["POST /api/x does not take mode: 'b' any more"]
+    assert list(breaks(document("a"), document("a", "b"))) == []
+
+
 def test_what_is_added_and_what_parameters_of_paths_are_called_breaks_nobody(changed):
     changed["paths"]["/api/new"] = {"get": {"responses": {"200": {}}}}
     changed["paths"]["/api/conversations/{id}/events"] = changed["paths"].pop(PATH)
