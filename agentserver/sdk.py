@@ -47,7 +47,7 @@ def load() -> None:
         importlib.import_module("openhands.sdk")
         if conf.current().preload_tools:
             _load_tools()
-        for name in _PRELOADED:
+        for name in _PRELOADED if conf.current().runs_conversations else ():
             importlib.import_module(name)
         _quieten()
         llm_calls.install()

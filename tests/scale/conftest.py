@@ -11,6 +11,7 @@ from tests.contract.conftest import agent_config, llm_config, workspace  # noqa:
 from tests.contract.dialogue import Dialogue
 from tests.engines.test_other_engines import listens
 from tests.support import cluster
+from tests.support import services as support
 from tests.support.server import MANAGE, OwnServer, data_directory
 
 STARTS = 180
@@ -31,20 +32,31 @@ class Cluster(OwnServer):
 
 @pytest.fixture(scope="session")
 def services():
-    """PostgreSQL and Redis are there."""
-    if not (listens(cluster.SERVER) and listens(cluster.REDIS)):
-        pytest.skip("needs PostgreSQL (TEST_CLUSTER_DATABASE_URL) and Redis (TEST_REDIS_URL)")
+    """Where PostgreSQL and Redis are: those that are given or run here, else some of our own."""
+    if listens(cluster.SERVER) and listens(cluster.REDIS):
+        yield {"TEST_CLUSTER_DATABASE_URL": cluster.SERVER, "TEST_REDIS_URL": cluster.REDIS}
+        return
+    if lack := support.missing():
+        pytest.skip(f"no PostgreSQL (TEST_CLUSTER_DATABASE_URL) and Redis (TEST_REDIS_URL) run here; {lack}")
+    postgresql, redis = support.PostgreSQL(), support.Redis()
+    try:
+        postgresql.start()
+        redis.start()
+        yield {"TEST_CLUSTER_DATABASE_URL": postgresql.url, "TEST_REDIS_URL": redis.url}
+    finally:
+        postgresql.remove()
+        redis.remove()
 
 
 @pytest.fixture(scope="session")
 def scaled(tmp_path_factory, services):
     """The cluster, ready."""
-    server = Cluster(tmp_path_factory.mktemp("cluster"), OH_SECRET_KEY="tests-secret-key")
+    server = Cluster(tmp_path_factory.mktemp("cluster"), OH_SECRET_KEY="tests-secret-key", **services)
     try:
         yield server.start(timeout=STARTS).wait_ready(STARTS)
     finally:
         server.stop(timeout=45)
-        cluster.drop_database(str(data_directory(server.root)))
+        cluster.drop_database(str(data_directory(server.root)), services["TEST_CLUSTER_DATABASE_URL"])
 
 
 @pytest.fixture

@@ -27,14 +27,14 @@ MOST = 40
 def disks(tmp_path_factory, services):
     """A cluster whose two runners have a disk each; ``disks``: their directories."""
     root = tmp_path_factory.mktemp("places")
-    server = Cluster(root, OH_SECRET_KEY="tests-secret-key")
+    server = Cluster(root, OH_SECRET_KEY="tests-secret-key", **services)
     server.command += f" --own-disks {root}"
     server.disks = [directory for _, directory in cluster.disks(root, cluster.RUNNERS)]
     try:
         yield server.start(timeout=STARTS).wait_ready(STARTS)
     finally:
         server.stop(timeout=45)
-        cluster.drop_database(str(data_directory(root)))
+        cluster.drop_database(str(data_directory(root)), services["TEST_CLUSTER_DATABASE_URL"])
 
 
 @pytest.fixture(scope="module")

@@ -125,10 +125,10 @@ async def main(port, runners, own_disks):
     await asyncio.wait(kept, timeout=40)
 
 
-def drop_database(directory):
-    """Remove what a cluster on ``directory`` left on the PostgreSQL server."""
+def drop_database(directory, server):
+    """Remove what a cluster on ``directory`` left on the PostgreSQL at the URL ``server``."""
     name = sql.Identifier(PREFIX + digest(directory))
-    with psycopg.connect(SERVER, autocommit=True) as connection:
+    with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
 
 
