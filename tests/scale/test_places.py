@@ -16,7 +16,7 @@ from tests.scale.conftest import STARTS, Cluster
 from tests.support import cluster
 from tests.support.server import data_directory
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 WORKSPACE = "/proc/self/cwd/workspace"
 MOST = 40
@@ -120,6 +120,6 @@ def test_a_conversation_waits_for_its_disk_and_goes_on_there(disks, each, wait_u
     assert download(other).text == other.note
 
     waiting.tell(write(f"{WORKSPACE}/later", "later"), finish("went on"))
-    waiting.wait_finished(timeout=120)
+    waiting.wait_finished(timeout=STARTS + 60)
     assert (away / "workspace" / "later").read_text() == "later"
     wait_until(lambda: download(waiting).status_code == 200, 30, message="the place again")

@@ -35,13 +35,12 @@ def digest(directory):
     return hashlib.sha256(directory.encode()).hexdigest()[:16]
 
 
-def environment(directory):
-    """What every process of the cluster on ``directory`` is started with."""
+def environment(directory, services):
+    """What the processes of the cluster on ``directory`` are started with, beside what they inherit."""
     name = PREFIX + digest(directory)
     return {
-        **os.environ,
-        "DATABASE_URL": postgres.named(name, SERVER),
-        "REDIS_URL": REDIS,
+        "DATABASE_URL": postgres.named(name, services["TEST_CLUSTER_DATABASE_URL"]),
+        "REDIS_URL": services["TEST_REDIS_URL"],
         "OH_CHANNEL_PREFIX": name,
     }
 
@@ -93,7 +92,8 @@ def runner_on(queue, directory, given):
 
 
 async def main(port, runners, own_disks):
-    given = environment(os.environ["OH_PERSISTENCE_DIR"])
+    services = {"TEST_CLUSTER_DATABASE_URL": SERVER, "TEST_REDIS_URL": REDIS}
+    given = {**os.environ, **environment(os.environ["OH_PERSISTENCE_DIR"], services)}
     assert await (await start(["migrate", "-v", "0"], given)).wait() == 0, "the tables cannot be made"
     ports = [free_port() for _ in range(WEBS)]
     webs = [["serve", "--no-runner", "--port", str(one)] for one in ports]

@@ -36,9 +36,9 @@ class Command(BaseCommand):
                     "Without them `manage.py serve` runs conversations itself."
                 )
             migrating.migrate_if_needed()
+            asyncio.run(_run(self.stdout))
         except conf.ConfigurationError as error:
             raise CommandError(str(error)) from None
-        asyncio.run(_run(self.stdout))
 
 
 async def _run(out) -> None:
@@ -54,8 +54,8 @@ async def _run(out) -> None:
     hub.bind(asyncio.get_running_loop())
     writer.current().start()
     await webhooks.start()  # who rings posts: what happens here is heard here first
-    await recovery.start_runner()
     await answering.start(runner.NAME)
+    await recovery.start_runner()
     out.write(f"Runner {runner.NAME} takes up to {runner.current().lanes.limit} runs at once.")
     await ended.wait()
     out.write("Ending: runs finish their step and are handed over.")
