@@ -1,5 +1,6 @@
 """The wire's ConversationInfo: made when a state is saved, completed from columns when read."""
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import orjson
 from django.db.models import QuerySet
 
 from agentserver.api import Raw
+from agentserver.compiled import Compiled, place
 from conversations.models import Conversation
 from conversations.texts import masked
 
@@ -48,8 +50,12 @@ COLUMNS = (
 """What an info needs; ``base_state`` as well where skills are asked for."""
 
 
+def columns(include_skills: bool) -> tuple[str, ...]:
+    return (*COLUMNS, "base_state") if include_skills else COLUMNS
+
+
 def read(rows: QuerySet, include_skills: bool) -> QuerySet:
-    return rows.only(*COLUMNS, *(["base_state"] if include_skills else []))
+    return rows.only(*columns(include_skills))
 
 
 def infos(rows: Sequence[Conversation], include_skills: bool = False) -> list[str]:
@@ -70,14 +76,17 @@ def page(rows: Sequence[Conversation], next_page_id: str | None, include_skills:
 def _children(rows: Iterable[Conversation]) -> dict[Any, list[str]]:
     found: dict[Any, list[str]] = {}
     ids = [row.id for row in rows]
-    for child, parent in (
-        Conversation.objects.living()
-        .filter(parent_id__in=ids)
-        .order_by("created_at")
-        .values_list("id", "parent_id")
-    ):
-        found.setdefault(parent, []).append(str(child))
+    if ids:
+        for child, parent in _child_query(len(ids)).rows(*ids):
+            found.setdefault(parent, []).append(str(child))
     return found
+
+
+@functools.lru_cache(128)  # a page has at most a hundred
+def _child_query(parents: int) -> Compiled:
+    places = [place(number) for number in range(parents)]
+    rows = Conversation.objects.living().filter(parent_id__in=places).order_by("created_at")
+    return Compiled(rows.values_list("id", "parent_id"), parents)
 
 
 def _info(row: Conversation, children: list[str], include_skills: bool) -> str:

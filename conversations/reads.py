@@ -6,6 +6,7 @@ at any depth and size.
 
 import contextlib
 import datetime
+import functools
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 
+from agentserver import compiled
 from agentserver.errors import invalid
 from conversations.models import Conversation, Event, Status
 from conversations.querysets import ConversationQuerySet
@@ -46,7 +48,28 @@ def conversation_page(
     if (place := _place(page_id, field)) is not None:
         rows = rows.filter(_from(place, field, descending))
     sign = "-" if descending else ""
-    found = list(rows.order_by(f"{sign}{field}", f"{sign}id")[: limit + 1])
+    return _cut(list(rows.order_by(f"{sign}{field}", f"{sign}id")[: limit + 1]), limit, sort)
+
+
+def first_conversations(
+    *, status: str | None, sort: str, limit: int, columns: tuple[str, ...]
+) -> tuple[list[Conversation], str | None]:
+    """``conversation_page`` for the first page of all there are, which clients poll."""
+    return _cut(list(_first_page(status, sort, limit, columns).models()), limit, sort)
+
+
+@functools.lru_cache(256)
+def _first_page(
+    status: str | None, sort: str, limit: int, columns: tuple[str, ...]
+) -> compiled.CompiledModels[Conversation]:
+    field, descending = SORTS[sort]
+    sign = "-" if descending else ""
+    rows = Conversation.objects.living() if status is None else Conversation.objects.filter(status=status)
+    ordered = rows.order_by(f"{sign}{field}", f"{sign}id")[: limit + 1]
+    return compiled.CompiledModels(ordered, 0, columns)
+
+
+def _cut(found: list[Conversation], limit: int, sort: str) -> tuple[list[Conversation], str | None]:
     following = found[limit] if len(found) > limit else None
     return found[:limit], None if following is None else place_of(following, sort)
 
@@ -166,12 +189,23 @@ def event_page(
     *, conversation_id: uuid.UUID, wanted: EventFilter, descending: bool, limit: int, page_id: str | None
 ) -> tuple[list[str], str | None]:
     """Payloads of one page in the order they were appended, and the id of the next event."""
+    if page_id is None and wanted == EventFilter():
+        return _cut_events(_end_of_events(descending, limit).rows(conversation_id), limit)
     rows = wanted.apply(Event.objects.of(conversation_id))
     start = _sequence_of(conversation_id, page_id)
     if start is not None:
         rows = rows.filter(sequence__lte=start) if descending else rows.filter(sequence__gte=start)
     rows = rows.order_by("-sequence" if descending else "sequence")
-    found = list(rows.values_list("event_id", "payload")[: limit + 1])
+    return _cut_events(list(rows.values_list("event_id", "payload")[: limit + 1]), limit)
+
+
+@functools.lru_cache(256)
+def _end_of_events(descending: bool, limit: int) -> compiled.Compiled:
+    rows = Event.objects.of(compiled.place(0)).order_by("-sequence" if descending else "sequence")
+    return compiled.Compiled(rows.values_list("event_id", "payload")[: limit + 1], 1)
+
+
+def _cut_events(found: list[Any], limit: int) -> tuple[list[str], str | None]:
     following = found[limit][0] if len(found) > limit else None
     return [payload for _, payload in found[:limit]], following
 

@@ -4,6 +4,7 @@ Each checks and records in one transaction (on the writer thread, so that writer
 contending), then tells the dispatcher. What is recorded is carried out even if the process dies.
 """
 
+import functools
 import random
 import time
 import uuid
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from agentserver import conf, live, threads, writer
 from agentserver.auth.doors import Principal
+from agentserver.compiled import CompiledModels, place
 from agentserver.configuration import services as configuration
 from agentserver.errors import BadGateway, Conflict, NotFound, Problem, invalid
 from agentserver.workspace import worktrees
@@ -25,10 +27,18 @@ from conversations.models import Command, Conversation, Status
 GONE = 4004
 
 
+@functools.cache
+def _finding(fields: tuple[str, ...]) -> CompiledModels[Conversation]:
+    return CompiledModels(Conversation.objects.living().filter(id=place(0)), 1, fields)
+
+
 def find(*, conversation_id: uuid.UUID, principal: Principal, fields: tuple[str, ...] = ()) -> Conversation:
     """The conversation if ``principal`` may see it. Raises NotFound."""
-    rows = Conversation.objects.visible_to(principal).living().filter(id=conversation_id)
-    row = (rows.only(*fields) if fields else rows).first()
+    if fields and principal.operator:
+        row = next(_finding(fields).models(conversation_id), None)
+    else:
+        rows = Conversation.objects.visible_to(principal).living().filter(id=conversation_id)
+        row = (rows.only(*fields) if fields else rows).first()
     if row is None:
         raise NotFound()
     return row

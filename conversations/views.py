@@ -68,10 +68,19 @@ class ConversationViewSet(ConversationBase):
         limit = api.limit_of(request)
         sort = api.choice(request, "sort_order", set(reads.SORTS), "CREATED_AT_DESC")
         include_skills = api.flag(request, "include_skills")
-        rows = infos.read(self._rows(request), include_skills)
-        found, following = reads.conversation_page(
-            rows=rows, sort=sort or "", limit=limit, page_id=request.query_params.get("page_id")
-        )
+        page_id = request.query_params.get("page_id")
+        if page_id is None and principal_of(request).operator:
+            found, following = reads.first_conversations(
+                status=api.choice(request, "status", set(Status.values)),
+                sort=sort or "",
+                limit=limit,
+                columns=infos.columns(include_skills),
+            )
+        else:
+            rows = infos.read(self._rows(request), include_skills)
+            found, following = reads.conversation_page(
+                rows=rows, sort=sort or "", limit=limit, page_id=page_id
+            )
         return Response(infos.page(found, following, include_skills))
 
     def count(self, request: Request) -> Response:
@@ -99,8 +108,8 @@ class ConversationViewSet(ConversationBase):
 
     def retrieve(self, request: Request, conversation_id: str) -> Response:
         include_skills = api.flag(request, "include_skills")
-        fields = infos.COLUMNS + (("base_state",) if include_skills else ())
-        return Response(infos.info(self.row(request, conversation_id, *fields), include_skills))
+        row = self.row(request, conversation_id, *infos.columns(include_skills))
+        return Response(infos.info(row, include_skills))
 
     def partial_update(self, request: Request, conversation_id: str) -> Response:
         row = self.row(request, conversation_id, "id")
