@@ -13,7 +13,7 @@ import time
 import warnings
 from typing import Any
 
-from agentserver import bootstrap, conf, keys, terminals  # noqa: F401  (bootstrap comes before the SDK)
+from agentserver import bootstrap, conf, keys, terminals  # bootstrap comes before the SDK
 from agentserver.errors import Unavailable
 from agentserver.observability import llm_calls, logs
 
@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 WAIT_SECONDS = 60
 """How long a request that needs the SDK waits for it at start."""
 
-# Imported at start because the first model call would import them on its event loop: 1 s.
+# Imported at start because the first model call would import them on its event loop: 1 s. Not needed, and
+# 0.6 s of CPU saved, where litellm sends what is asked itself.
 _PRELOADED = ("openai.resources", "openai.resources.chat.completions", "openai.resources.responses")
 
 _ready = threading.Event()
@@ -47,8 +48,9 @@ def load() -> None:
         importlib.import_module("openhands.sdk")
         if conf.current().preload_tools:
             _load_tools()
-        for name in _PRELOADED if conf.current().runs_conversations else ():
-            importlib.import_module(name)
+        if conf.current().runs_conversations and os.environ.get(bootstrap.MODEL_CLIENT) != "true":
+            for name in _PRELOADED:
+                importlib.import_module(name)
         _quieten()
         llm_calls.install()
         logs.reclaim()
