@@ -133,7 +133,7 @@ def _made(store: Any, conversation_id: Any, workspace: Any, kept: Any, options: 
         delete_on_close=False,
         max_iteration_per_run=kept.get("max_iterations", 500),
         stuck_detection=kept.get("stuck_detection", True),
-        stream_callbacks=[streams.forwarder(store.group)],
+        stream_callbacks=[streams.Streams(store.group).forward],
         callbacks=[tracing.Tools()],
         profile_store_dir=conf.current().persistence_dir / "profiles",
         **options,

@@ -1,16 +1,20 @@
 """Sockets out: a conversation's events as they happen. They read rows and decide nothing."""
 
 import json
+import time
 import uuid
 from typing import Any
 
 import orjson
 
-from agentserver import api, sdk, threads
+from agentserver import api, conf, sdk, threads
 from agentserver.errors import Invalid, Problem
 from agentserver.sockets import PAGE, UNKNOWN, Refused, TailingConsumer
-from conversations import reads, services, unstored
+from conversations import reads, services, streams, unstored
 from conversations.models import Conversation, Event, Status, group_of
+
+JOIN_SECONDS = 1.0
+"""How long a reader that joins waits for a runner elsewhere to say what has been said."""
 
 
 class ConversationConsumer(TailingConsumer):
@@ -136,6 +140,8 @@ class SessionConsumer(ConversationConsumer):
             self.after = None if after is None else int(after)
         except ValueError:
             raise Refused from None
+        self._joined: dict[str, tuple[int, int]] = {}  # by stream: attempt and order it was given up to
+        self._waits_until = 0.0  # for a runner's answer, by the monotonic clock
 
     async def greet(self, row: Conversation) -> None:
         last = row.next_sequence - 1
@@ -149,7 +155,36 @@ class SessionConsumer(ConversationConsumer):
             self.sent = max(self.after, -1)
             await self.catch_up(through=last)
         await self._push(self.shown(unstored.full_state(row)))
+        if row.status == Status.RUNNING:
+            await self._join(row)
         self.follow(last)
+
+    async def _join(self, row: Conversation) -> None:
+        """Say from its beginning what is being said; from a runner elsewhere it comes a moment later."""
+        if frames := streams.so_far(self.group):
+            await self._repeat(frames)
+        elif conf.current().engine and row.runner:
+            self._waits_until = time.monotonic() + JOIN_SECONDS
+            streams.ask(row)
+
+    async def _repeat(self, frames: list[dict[str, Any]]) -> None:
+        """Of what rings beside them, what is in ``frames`` is left out."""
+        ids = {frame["item_id"] for frame in frames}
+        stored = await threads.run_in(threads.reading(), _stored, self.conversation_id, ids)
+        for frame in frames:
+            if frame["item_id"] not in stored:
+                place = frame["attempt"], frame.get("order", -1)
+                self._joined[frame["item_id"]] = place
+                await self._push(orjson.dumps(frame).decode())
+
+    def _is_known(self, payload: dict[str, Any]) -> bool:
+        """Whether what this reader was given when it joined has it, or soon will."""
+        if payload["type"] not in ("item_started", "delta"):
+            return False
+        if time.monotonic() < self._waits_until:
+            return True
+        place = payload["attempt"], payload.get("order", -1)
+        return place <= self._joined.get(payload["item_id"], (-1, -1))
 
     def shown(self, event: str) -> str:
         return f'{{"type":"transient","event":{event}}}'
@@ -161,6 +196,13 @@ class SessionConsumer(ConversationConsumer):
         if payload["type"] == "full_state":
             state = await self.state_frame()
             return None if state is None else self.shown(state)
+        if payload["type"] == streams.SO_FAR:
+            if time.monotonic() < self._waits_until:
+                self._waits_until = 0.0
+                await self._repeat(payload["frames"])
+            return None
+        if self._is_known(payload):
+            return None
         return orjson.dumps({k: v for k, v in payload.items() if v is not None}).decode()
 
     def error_frame(self, code: str, detail: str) -> str:
@@ -177,6 +219,11 @@ def _visible(conversation_id: uuid.UUID, principal: Any) -> Conversation | None:
 def _payloads_after(conversation_id: uuid.UUID, sequence: int, limit: int) -> list[tuple[int, str]]:
     rows = Event.objects.of(conversation_id).after(sequence)
     return list(rows.values_list("sequence", "payload")[:limit])
+
+
+def _stored(conversation_id: uuid.UUID, event_ids: set[str]) -> set[str]:
+    rows = Event.objects.of(conversation_id).filter(event_id__in=event_ids)
+    return set(rows.values_list("event_id", flat=True))
 
 
 def _payloads_since(

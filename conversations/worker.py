@@ -7,7 +7,7 @@ import uuid
 
 from agentserver import conf, lifespan, threads
 from agentserver.live import Tail, hub
-from conversations import engine, runner
+from conversations import engine, runner, streams
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,11 @@ async def _hear(tail: Tail) -> None:
     try:
         while True:
             await tail.wait(LOOK_SECONDS)
-            rung = {uuid.UUID(ring.payload) for ring in tail.take() if isinstance(ring.payload, str)}
+            payloads = [ring.payload for ring in tail.take()]
+            rung = {uuid.UUID(payload) for payload in payloads if isinstance(payload, str)}
+            for payload in payloads:
+                if isinstance(payload, dict):
+                    streams.answer(payload)
             asked = list(rung | set(runner.current().at_work()))
             if asked:
                 threads.waiting().submit(_heed, asked)

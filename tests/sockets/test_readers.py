@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from tests.contract.dialogue import finish, shell, think
+from tests.contract.dialogue import finish, say, shell, think
 from tests.contract.feed import is_full_state, is_kind
 
 
@@ -73,6 +73,30 @@ def test_what_was_there_and_what_came_make_what_is_there(talk, listen, wait_unti
         durable = [frame for frame in feed.frames if frame["type"] == "durable"]
         assert [frame["seq"] for frame in durable] == list(range(len(log)))
         assert [frame["event"]["id"] for frame in durable] == log
+
+
+def test_who_joins_in_the_middle_of_an_answer_hears_each_piece_once(talk, listen, agent_config, wait_until):
+    text = " ".join(f"word{n}" for n in range(60))
+    agent = {**agent_config, "llm": {**agent_config["llm"], "stream": True}}
+    conversation = talk(say(text, chunks=60, gap=0.05), agent=agent)
+    feeds = []
+    while conversation.status == "running" and len(feeds) < 8:
+        feeds.append(listen(f"/sockets/session/{conversation.id}?after_seq=-1"))
+        wait_until(lambda feed=feeds[-1]: feed.frames, message="a frame")
+    conversation.wait_finished()
+
+    heard = [streamed(feed) for feed in feeds if feed.wait(is_full_state("finished"), 20)]
+    joined = [one for one in heard if one != (0, "")]  # one may have come before it began, or after its end
+    assert joined == [(1, text)] * len(joined)
+    assert len(joined) >= 2
+
+
+def streamed(feed):
+    """How many streams a socket of ``session`` saw begin, and the text they said."""
+    pieces = [
+        frame["content"] for frame in feed.frames if frame["type"] == "delta" and frame["kind"] == "text"
+    ]
+    return len([frame for frame in feed.frames if frame["type"] == "item_started"]), "".join(pieces)
 
 
 def test_a_deep_backlog_is_read_in_order(talk, listen):

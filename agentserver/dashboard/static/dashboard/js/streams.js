@@ -20,17 +20,19 @@ export class Streams {
     said.style.color = "inherit";
     const element = h("article", { class: "item message", "aria-label": "The agent is speaking" },
       h("div", { class: "meta" }, h("span", { class: "who-said" }, "Agent")), reasoning, said);
-    this.streams.set(id, { element, said, reasoning });
+    this.streams.set(id, { element, said, reasoning, length: 0 });
     this.place.append(element);
   }
 
   go(frame) {
-    if (!this.streams.has(frame.item_id)) this.begin(frame); // it began before this page came
+    if (!this.streams.has(frame.item_id)) this.begin(frame);
     const stream = this.streams.get(frame.item_id);
     const target = frame.kind === "text" ? stream.said : frame.kind === "reasoning" ? stream.reasoning : null;
-    if (!target || target.textContent.length > LONGEST) return;
+    if (!target || stream.length > LONGEST) return;
     target.hidden = false;
-    target.append(String(frame.content ?? ""));
+    const text = String(frame.content ?? "");
+    stream.length += text.length;
+    target.append(text);
   }
 
   /** The event has come, or it never will. */
