@@ -51,6 +51,19 @@ def test_text_is_shown_while_the_model_says_it(open_page, talk):
     expect(speaking).to_have_count(0)
 
 
+def test_who_comes_in_the_middle_of_an_answer_sees_it_from_its_beginning(open_page, talk):
+    talked = talk(say("first half and second half", chunks=2, gap=SLOW))
+    first = open_page(conversation_path(talked))
+    expect(first.get_by_label("The agent is speaking")).to_contain_text("first half")
+
+    second = open_page(conversation_path(talked))
+    first.reload()
+
+    for page in (first, second):
+        expect(page.get_by_label("The agent is speaking")).to_contain_text("first half")
+    talked.ok("interrupt")
+
+
 def test_pause_lets_the_step_end_and_run_goes_on(open_page, talk):
     steps = [think("one", delay=1.5), think("two", delay=1.5), finish("all done")]
     page = open_page(conversation_path(talk(*steps)))

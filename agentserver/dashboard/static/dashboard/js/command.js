@@ -4,7 +4,7 @@ import { terminalText } from "./ansi.js";
 import { attempt, call } from "./api.js";
 import { h } from "./dom.js";
 
-const KEPT = 400_000; // characters of output kept in the page
+const KEPT = 400_000; // characters of output shown of one command: its end
 const PAGES = 20; // pages of a hundred outputs fetched for one command
 
 export class Command {
@@ -12,7 +12,9 @@ export class Command {
   constructor(item, live = false) {
     Object.assign(this, { id: item.id, timestamp: item.timestamp });
     this.outputs = new Map(); // order -> text
+    this.size = 0; // characters of them
     this.complete = live;
+    this.closed = false; // its last output is here
     this.drawing = false;
     this.word = h("span", { class: "result" });
     this.stop = h("button", { class: "button danger small", type: "button", on: { click: () => this.end() } }, "Stop");
@@ -39,25 +41,47 @@ export class Command {
   }
 
   output(event) {
-    this.outputs.set(event.order, (event.stdout ?? "") + (event.stderr ?? ""));
-    if (event.exit_code !== null) this.update({ running: false, exit_code: event.exit_code });
+    if (event.kind !== "BashOutput") return;
+    const text = (event.stdout ?? "") + (event.stderr ?? "");
+    this.size += text.length - (this.outputs.get(event.order) ?? "").length;
+    this.outputs.set(event.order, text);
+    if (this.size > 2 * KEPT) this.trim();
+    if (event.exit_code !== null) {
+      this.closed = true;
+      this.update({ running: false, exit_code: event.exit_code });
+    }
     this.draw();
+  }
+
+  /** Drop the oldest output, down to what is shown: a command may print for days. */
+  trim() {
+    for (const order of [...this.outputs.keys()].sort((a, b) => a - b)) {
+      const { length } = this.outputs.get(order);
+      if (this.size - length < KEPT) return;
+      this.outputs.delete(order);
+      this.size -= length;
+    }
   }
 
   /** After a break: what was missed is fetched. */
   again() {
+    if (this.closed) return;
     this.complete = false;
     if (this.box.open) this.fetch();
   }
 
+  /** The newest output first, until there is as much as is shown. */
   async fetch() {
     if (this.complete) return;
     this.complete = true;
-    const query = `/api/bash/bash_events/search?command_id__eq=${this.id}&limit=100`;
+    const query = `/api/bash/bash_events/search?command_id__eq=${this.id}&sort_order=TIMESTAMP_DESC&limit=100`;
     try {
-      for (let page = 0, next = null; page === 0 || (next && page < PAGES); page++) {
+      for (let page = 0, next = null, got = 0; page === 0 || (next && page < PAGES && got < KEPT); page++) {
         const found = await call("GET", next ? `${query}&page_id=${encodeURIComponent(next)}` : query);
-        found.items.forEach((event) => this.output(event));
+        for (const event of found.items) {
+          this.output(event);
+          got += (event.stdout ?? "").length + (event.stderr ?? "").length;
+        }
         next = found.next_page_id;
       }
     } catch {

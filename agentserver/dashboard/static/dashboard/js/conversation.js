@@ -86,7 +86,7 @@ function setStatus(next) {
   shown.textContent = LABELS[status] ?? status;
   $("#announcer").textContent = `Status: ${shown.textContent}`;
   if (status !== "running") streams.clear();
-  timeline.refresh();
+  timeline.refreshOpen();
   controls();
 }
 
@@ -101,7 +101,7 @@ function connected(state) {
   const banner = $("#banner");
   banner.hidden = state === "open";
   if (state === "lost") {
-    streams.clear(); // their beginnings will not be sent again
+    streams.clear(); // what has been said by then is sent when the connection is back
     banner.textContent = "The connection is lost. Trying to reach the server again …";
   }
   if (state === "gone") banner.textContent = "This conversation has been deleted.";

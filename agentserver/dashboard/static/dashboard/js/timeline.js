@@ -197,6 +197,14 @@ export class Timeline {
     }
   }
 
+  /** Make those anew that show whether the conversation runs; the rest keeps its focus and its scrolling. */
+  refreshOpen() {
+    for (const event of this.open()) {
+      const seq = this.actions.get(event.id);
+      if (this.chunkOf(seq)?.shown) this.place_(seq);
+    }
+  }
+
   /** Actions that have no result yet, oldest first. */
   open() {
     const open = [];
