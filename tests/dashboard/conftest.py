@@ -1,5 +1,9 @@
 """The dashboard in a real browser, against a real server with the scripted model."""
 
+import contextlib
+import sqlite3
+
+import psycopg
 import pytest
 
 from tests.contract.conftest import (  # noqa: F401  (fixtures)
@@ -12,6 +16,7 @@ from tests.contract.conftest import (  # noqa: F401  (fixtures)
     workspace,
 )
 from tests.contract.dialogue import talk  # noqa: F401
+from tests.support import postgres
 from tests.support.browser import CHROMIUM, MISSING, chromium
 from tests.support.server import GivenServer, database_file
 
@@ -70,11 +75,28 @@ def _is_complaint(said):
     return said.type == "error" and "responded with a status of 4" not in said.text
 
 
-def database_of(server):
-    """The SQLite file of a server that the tests started: rows are the record, so tests may write some."""
+def only_ours(server):
+    """Skip where the server is one of AGENT_SERVER_URL: its process and database are not at hand."""
     if isinstance(server, GivenServer):
         pytest.skip("the database of a server of AGENT_SERVER_URL is not at hand")
-    return database_file(server.root)
+
+
+@contextlib.contextmanager
+def database_of(server):
+    """``execute(sql, values)`` on the database of a server that the tests started; marks are ``%s``.
+
+    Rows are the record, so tests may write some.
+    """
+    only_ours(server)
+    if url := postgres.database_of(server.root):
+        with psycopg.connect(url) as connection:
+            yield connection.execute
+        return
+    with (
+        contextlib.closing(sqlite3.connect(database_file(server.root), timeout=20)) as connection,
+        connection,
+    ):
+        yield lambda sql, values: connection.execute(sql.replace("%s", "?"), values)
 
 
 def conversation_path(talked):

@@ -1,14 +1,13 @@
 """A conversation with ten thousand events, and one whose server goes away and comes back."""
 
 import json
-import sqlite3
 import uuid
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.contract.dialogue import finish, shell, think, thinking
-from tests.dashboard.conftest import conversation_path, database_of
+from tests.dashboard.conftest import conversation_path, database_of, only_ours
 from tests.dashboard.test_watching import seqs, status
 
 MANY = 10_000
@@ -16,24 +15,21 @@ MANY = 10_000
 
 def stored_events(server, conversation_id, payloads):
     """Append events to a conversation as if it had had them: rows are the record."""
-    with sqlite3.connect(database_of(server), timeout=20) as database:
-        key = uuid.UUID(conversation_id).hex
-        (first,) = database.execute(
-            "SELECT next_sequence FROM conversations_conversation WHERE id = ?", [key]
+    key = uuid.UUID(conversation_id).hex
+    with database_of(server) as execute:
+        (first,) = execute(
+            "SELECT next_sequence FROM conversations_conversation WHERE id = %s", [key]
         ).fetchone()
-        rows = [
-            (key, first + n, one["id"], one["kind"], one["source"], one["timestamp"], "", json.dumps(one))
-            for n, one in enumerate(payloads)
-        ]
-        database.executemany(
-            "INSERT INTO conversations_event (conversation_id, sequence, event_id, kind, source, timestamp,"
-            " body, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            rows,
+        for number, one in enumerate(payloads, first):
+            execute(
+                "INSERT INTO conversations_event (conversation_id, sequence, event_id, kind, source,"
+                " timestamp, body, payload) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+                [key, number, one["id"], one["kind"], one["source"], one["timestamp"], "", json.dumps(one)],
+            )
+        execute(
+            "UPDATE conversations_conversation SET next_sequence = %s WHERE id = %s",
+            [first + len(payloads), key],
         )
-        database.execute(
-            "UPDATE conversations_conversation SET next_sequence = ? WHERE id = ?", [first + len(rows), key]
-        )
-    database.close()
 
 
 def event(number, kind="MessageEvent", source="agent", **fields):
@@ -104,7 +100,7 @@ def test_an_action_and_its_result_find_each_other_across_chunks(open_page, talk,
 def test_a_server_that_goes_away_and_comes_back_costs_no_event_and_doubles_none(
     open_page, talk, agent_server
 ):
-    database_of(agent_server)  # only a server of our own can be killed
+    only_ours(agent_server)
     talked = talk(shell("echo before"), think("slow", delay=60))
     page = open_page(conversation_path(talked))
     page.tolerant = True  # the browser complains about refused connections

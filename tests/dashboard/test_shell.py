@@ -1,6 +1,6 @@
 """The bash page: commands as they run, stopping one, pruning by hand."""
 
-import sqlite3
+import datetime
 
 import pytest
 from playwright.sync_api import expect
@@ -73,10 +73,8 @@ def test_pruning_counts_first_and_deletes_on_demand(page, http, agent_server):
 
 def _age(server, days):
     """Move all bash events into the past."""
-    with sqlite3.connect(database_of(server), timeout=20) as database:
-        database.execute(
-            "UPDATE bashevents_bashevent SET timestamp = datetime(timestamp, ?),"
-            " finished_at = datetime(finished_at, ?)",
-            [f"-{days} days"] * 2,
-        )
-    database.close()
+    then = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=days)
+    moment = then.strftime("%Y-%m-%d %H:%M:%S.%f")
+    with database_of(server) as execute:
+        execute("UPDATE bashevents_bashevent SET timestamp = %s", [moment])
+        execute("UPDATE bashevents_bashevent SET finished_at = %s WHERE finished_at IS NOT NULL", [moment])
