@@ -20,9 +20,10 @@ class KeyPaginator(Paginator):
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Counting all rows beside those that were found is left out."""
+    """Counting all rows beside those that were found, and for each filter, is left out."""
 
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     paginator = KeyPaginator
 

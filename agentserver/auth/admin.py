@@ -15,7 +15,7 @@ class ApiTokenAdmin(admin.ModelAdmin):
     search_help_text = "The beginning of a name, or an account"
     show_full_result_count = False
     fields = ["user", "name"]
-    autocomplete_fields = ["user"]
+    raw_id_fields = ["user"]  # its label is read aloud; that of the autocompletion is not
 
     def has_change_permission(self, request, obj=None):
         return False  # there is nothing to change: revoke it and make another

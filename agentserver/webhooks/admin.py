@@ -73,7 +73,7 @@ class WebhookAdmin(admin.ModelAdmin):
     list_filter = ("enabled",)
     list_select_related = ("owner",)
     search_fields = ("base_url", "owner__username")
-    autocomplete_fields = ("owner",)
+    raw_id_fields = ("owner",)  # its label is read aloud; that of the autocompletion is not
     readonly_fields = ("enabled", "disabled_reason", "failing_since", "last_error", "created_at")
     actions = ("enable", "disable", "redeliver")
     show_full_result_count = False
