@@ -49,5 +49,6 @@ docs: setup ## Build the documentation into site/; any warning fails
 	@$(PYTHON) .ci/reference.py settings
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 
-bench: setup ## Measure what the project promises
+bench: setup ## Measure what the project promises; writes docs/performance.md
 	@$(PYTEST) tests/benchmarks/bench_*.py -s $(ARGS)
+	@$(PYTHON) .ci/performance.py

@@ -17,15 +17,6 @@ ROUNDS = 5
 
 
 @pytest.fixture(scope="module")
-def table():
-    """Callable: note a measurement; the table is printed in the end."""
-    rows = []
-    yield lambda what, value, wanted: rows.append((what, value, wanted))
-    width = max(len(what) for what, *_ in rows)
-    print("\n" + "\n".join(f"{what:<{width}}  {value:>10}  wanted {wanted}" for what, value, wanted in rows))
-
-
-@pytest.fixture(scope="module")
 def server(tmp_path_factory):
     server = OwnServer(tmp_path_factory.mktemp("bench"), OH_SECRET_KEY="bench", OH_PRELOAD_TOOLS="true")
     yield server.start().wait_ready()

@@ -42,16 +42,6 @@ def pattern(server, llm_url, tmp_path_factory):
     return conversation
 
 
-@pytest.fixture(scope="module")
-def table():
-    """Callable: note medians per size; the table is printed in the end."""
-    rows = {}
-    yield lambda what, size, value: rows.setdefault(what, {}).update({size: value})
-    print("\n" + f"{'milliseconds, median':<44}" + "".join(f"{size:>10,}" for size in SIZES))
-    for what, values in rows.items():
-        print(f"{what:<44}" + "".join(f"{values[size]:>10.2f}" for size in SIZES))
-
-
 def copies(database, table_name, count, **changed):
     """Insert ``count`` copies of the newest row of a table, with the columns that ``changed`` computes."""
     cursor = database.execute(f"SELECT * FROM {table_name} ORDER BY rowid DESC LIMIT 1")
@@ -94,12 +84,12 @@ def test_conversations(server, database, pattern, table):
         )
         there = size
         api = "/api/conversations"
-        table("GET a conversation", size, median(server, pattern.path))
-        table("list of 20, newest", size, median(server, f"{api}/search", limit=20))
-        table("list of 20, finished", size, median(server, f"{api}/search", limit=20, status="finished"))
-        table("list of 20, idle (none)", size, median(server, f"{api}/search", limit=20, status="idle"))
-        table("count", size, median(server, f"{api}/count"))
-        table("count, finished", size, median(server, f"{api}/count", status="finished"))
+        table.at("GET a conversation", size, median(server, pattern.path))
+        table.at("list of 20, newest", size, median(server, f"{api}/search", limit=20))
+        table.at("list of 20, finished", size, median(server, f"{api}/search", limit=20, status="finished"))
+        table.at("list of 20, idle (none)", size, median(server, f"{api}/search", limit=20, status="idle"))
+        table.at("count", size, median(server, f"{api}/count"))
+        table.at("count, finished", size, median(server, f"{api}/count", status="finished"))
         assert server.http.get(f"{api}/count").json() == size
 
 
@@ -121,10 +111,14 @@ def test_events(server, database, pattern, table):
                 [there, uuid.UUID(pattern.id).hex],
             )
         events = f"{pattern.path}/events"
-        table("events: first 100", size, median(server, f"{events}/search", limit=100))
+        table.at("events: first 100", size, median(server, f"{events}/search", limit=100))
         newest = {"limit": 100, "sort_order": "TIMESTAMP_DESC"}
-        table("events: last 100", size, median(server, f"{events}/search", **newest))
-        table("events: 100 by kind", size, median(server, f"{events}/search", limit=100, kind="MessageEvent"))
-        table("events: by body (none)", size, median(server, f"{events}/search", limit=100, body="nowhere"))
-        table("events: count", size, median(server, f"{events}/count"))
-        table("events: count by kind", size, median(server, f"{events}/count", kind="MessageEvent"))
+        table.at("events: last 100", size, median(server, f"{events}/search", **newest))
+        table.at(
+            "events: 100 by kind", size, median(server, f"{events}/search", limit=100, kind="MessageEvent")
+        )
+        table.at(
+            "events: by body (none)", size, median(server, f"{events}/search", limit=100, body="nowhere")
+        )
+        table.at("events: count", size, median(server, f"{events}/count"))
+        table.at("events: count by kind", size, median(server, f"{events}/count", kind="MessageEvent"))

@@ -1,10 +1,14 @@
+"""What the benchmarks share."""
+
 import pytest
+
+from tests.benchmarks.kept import Table
 
 
 @pytest.fixture(scope="module")
 def table():
-    """Callable: note a measurement; the table is printed in the end."""
-    rows = []
-    yield lambda what, value, wanted="-": rows.append((what, value, wanted))
-    width = max(len(what) for what, *_ in rows)
-    print("\n" + "\n".join(f"{what:<{width}}  {value:>12}  wanted {wanted}" for what, value, wanted in rows))
+    """Callable: note a figure; in the end all are printed and kept for docs/performance.md."""
+    made = Table()
+    yield made
+    print("\n" + made.text())
+    made.keep()
