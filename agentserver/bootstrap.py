@@ -17,7 +17,7 @@ _ENVIRONMENT = {
     "LITELLM_MODE": "PRODUCTION",  # else litellm loads a .env of the working directory
     "OPENHANDS_SUPPRESS_BANNER": "1",
     # Else the OpenAI client compares all of a conversation with its type hints, at each step: of 245 ms
-    # CPU for a step after 400 events 160 (docs/decisions/0014). litellm's own switch, read at each call.
+    # CPU for a step after 400 events 160 (docs/decisions/0015). litellm's own switch, read at each call.
     MODEL_CLIENT: "true",
 }
 

@@ -1,4 +1,4 @@
-"""litellm's own client in place of OpenAI's (docs/decisions/0014): the model and the agent see the same.
+"""litellm's own client in place of OpenAI's (docs/decisions/0015): the model and the agent see the same.
 
 Each test asks the scripted model both ways, by the switch that ``bootstrap`` sets.
 """
