@@ -73,9 +73,10 @@ def ask(llm_url, monkeypatch):
 
 
 def seen(llm_url, messages):
-    """The requests the scripted model got with these messages."""
+    """The requests the scripted model got with these messages, without when that was."""
     mark = json.loads(messages[-1].content[0].text.removeprefix("PLAN "))["mark"]
-    return httpx.get(f"{llm_url}/requests", params={"contains": mark}).json()
+    requests = httpx.get(f"{llm_url}/requests", params={"contains": mark}).json()
+    return [{name: value for name, value in one.items() if name != "began"} for one in requests]
 
 
 def test_the_server_sets_the_switch_unless_it_is_set_already(monkeypatch):
