@@ -110,10 +110,11 @@ async def start() -> None:
 
 async def start_runner() -> None:
     """Be one of the engine's runners. On the loop that the hub is bound to."""
-    from conversations import worker
-
     await _prepare()
     await threads.run_in(threads.waiting(), sdk.load)
+    # It imports the SDK, which breaks when two threads do so at once: not before it is loaded.
+    from conversations import worker
+
     await worker.start()
     lifespan.watch(asyncio.create_task(keep_house(), name="keep-house"))
 
