@@ -29,7 +29,7 @@ AUTH_SECONDS = 10
 PAGE = 200
 """Rows read at once."""
 
-UNAUTHENTICATED, UNKNOWN, TRY_LATER = 4001, 4004, 1013
+UNAUTHENTICATED, UNKNOWN, TRY_LATER, LOST = 4001, 4004, 1013, 1006
 
 
 class Refused(Exception):
@@ -71,6 +71,13 @@ class TailingConsumer(AsyncWebsocketConsumer):
         """Something not stored was dropped because this reader was slow; the rows are sent."""
 
     # The life of a socket
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            # A connection that is lost while something is sent ends here without a disconnect.
+            await self.disconnect(LOST)
 
     async def connect(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
@@ -116,21 +123,26 @@ class TailingConsumer(AsyncWebsocketConsumer):
 
     _counted: doors.Principal | None = None  # whose socket it counts as
 
+    _left = False
+
     async def disconnect(self, code: int) -> None:
+        if self._left:
+            return
+        self._left = True
         if self._counted is not None:
             limits.sockets.give_back(self._counted)
             metrics.SOCKETS_OPEN.labels(self.kind).dec()
             self._counted = None
         if self.tail is not None:
             await hub.unsubscribe(self.tail)
-        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        tasks = [task for task in getattr(self, "_tasks", ()) if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def websocket_disconnect(self, message: dict[str, Any]) -> None:
         try:
-            await self.disconnect(message.get("code", 1006))
+            await self.disconnect(message.get("code", LOST))
         finally:
             raise StopConsumer
 

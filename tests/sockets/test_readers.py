@@ -135,6 +135,8 @@ def test_sockets_that_break_off_leave_nothing(own_server, agent_config, workspac
         raw.close()  # a reset, not a goodbye
 
     wait_until(lambda: process.num_fds() <= before + 5, 30, message="descriptors back at the baseline")
+    none_open = 'agentserver_sockets_open{kind="events"} 0.0'
+    wait_until(lambda: none_open in server.http.get("/metrics").text, 30, message="slots given back")
     assert server.http.get(f"/api/conversations/{made}").status_code == 200
 
 
