@@ -111,7 +111,7 @@ TITLES = {"parser": 2, "PARSER": 2, "fix the": 1, "the/parser": 1, "%": 1, "_": 
 @pytest.mark.parametrize(("text", "number"), TITLES.items())
 def test_a_search_finds_parts_of_titles_and_workspaces_in_any_case(make_conversation, text, number):
     make_conversation(title="Fix the 100% mail queue", workspace_dir="/work")
-    make_conversation(title=None, workspace_dir="/work/on/the/parser")
+    make_conversation(title=None, workspace_dir="projects/on/the/parser")
     make_conversation(title="A Parser", status="running")
     make_conversation(title="Parser", status="deleting")
 
