@@ -73,7 +73,8 @@ def _end_shell(pid: int, give_up: Callable[[], None]) -> None:
     with contextlib.suppress(psutil.Error):
         shell = psutil.Process(pid)
         below = set(shell.children(recursive=True))
-        give_up()
+        with contextlib.suppress(Exception):  # the terminal may be closed meanwhile: nothing to give up
+            give_up()
         _signal(shell, signal.SIGKILL)
         for number in (signal.SIGTERM, signal.SIGKILL):
             for process in filter(_alive, below):
