@@ -8,6 +8,7 @@ asked for later. Whoever ends a run, stores a message or starts the server looks
 
 import uuid
 
+import orjson
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -37,6 +38,18 @@ def withdraw(conversation_id: uuid.UUID, kind: str) -> int:
     kept = Q(stop_run=F("run_number"), stop_kind="interrupt")
     ours.running().exclude(kept).update(stop_run=F("run_number"), stop_kind=kind)
     return ours.running().values_list("run_number", flat=True).first() or 0
+
+
+def is_over(conversation_id: uuid.UUID) -> bool:
+    """Whether a run would end where it begins: it is finished, nothing came since, no hook may want more."""
+    nothing_new = Conversation.objects.filter(id=conversation_id, intent__isnull=True, goal="").exclude(
+        commands__failure=""
+    )
+    request = nothing_new.filter(status=Status.FINISHED).values_list("request", flat=True).first()
+    if request is None:
+        return False
+    kept = orjson.loads(request)
+    return not kept.get("hook_config") and not kept.get("plugins")
 
 
 def claim(conversation_id: uuid.UUID) -> int:

@@ -219,9 +219,14 @@ def _status(conversation_id: uuid.UUID) -> str:
 
 
 def run(*, row: Conversation) -> None:
-    """Start a run; what waits for confirmation is accepted by it. Raises Conflict while one goes on."""
+    """Start a run; what waits for confirmation is accepted by it. Raises Conflict while one goes on.
+
+    Nothing happens to a conversation that is finished and to which nothing came since.
+    """
     if row.status == Status.RUNNING:
         raise Conflict("The conversation is running already.")
+    if row.status == Status.FINISHED and writer.current().call(lambda: intents.is_over(row.id)):
+        return
     lane = _reserve(row.owner_id)
     try:
         number = writer.current().call(lambda: _claim(row))
