@@ -5,6 +5,7 @@ all other writes. From another process, such as cron's, the pauses let the serve
 """
 
 import datetime
+import functools
 import itertools
 import logging
 import threading
@@ -25,13 +26,16 @@ BATCH = 1000
 """Rows of a batch unless told otherwise."""
 BATCH_SIZE = 8 * 1024 * 1024
 """Characters of a batch."""
-BATCH_SECONDS = 0.02
+BATCH_SECONDS = 0.012
 """What a batch should take; it shrinks when it takes longer. A writer may meet several in a row."""
+GROWTH = 1.2
+"""At most, from one batch to the next: one of twice the size is met by SQLite's own copying of its log."""
 FEWEST = 20
+"""Rows of the first batch, and rows or pages of any that took too long."""
 PAUSE = 2.0
 """Pause after a batch, in times of what it took."""
 VACUUM_PAGES = 256
-"""Pages given back at once: a MiB."""
+"""Pages given back at once: a MiB. Fewer where that takes long: SQLite looks among all that are free."""
 
 _BEGINNING = (datetime.datetime.min.replace(tzinfo=datetime.UTC), 0)
 
@@ -49,13 +53,13 @@ class Pruning:
 
     def run(self) -> int:
         """Delete; how many events. Waits in between: for a thread that has nothing else to do."""
-        position, rows = _BEGINNING, self.batch_size
+        position, rows = _BEGINNING, min(FEWEST, self.batch_size)
         while not self.ended.is_set():
             window = self._window(position, rows)
             if not window:
                 break
             position = window[-1][:2]
-            rows = self._sized(rows, self._delete([number for _, number, _ in window]))
+            rows = _sized(rows, self._delete([number for _, number, _ in window]), self.batch_size)
         if self.deleted:
             self._give_back_space()
         return self.deleted
@@ -89,21 +93,18 @@ class Pruning:
 
         began, result = writer.current().call(timed)
         held = time.monotonic() - began  # with the commit
+        _copy_log()  # here, where nobody waits for it, before a commit of somebody else has to
         self.ended.wait(held * PAUSE)
         return result, held
-
-    def _sized(self, rows: int, held: float) -> int:
-        """Rows of the next batch, after one of ``rows`` that took so many seconds."""
-        wanted = int(rows * min(BATCH_SECONDS / max(held, 0.001), 2))
-        return max(min(wanted, self.batch_size), min(FEWEST, self.batch_size))
 
     def _give_back_space(self) -> None:
         """Shorten the files of SQLite. PostgreSQL reuses the space itself (autovacuum)."""
         if connection.vendor != "sqlite":
             return
-        free = _free_pages()
+        free, pages = _free_pages(), VACUUM_PAGES
         while free and not self.ended.is_set():
-            self._write(_vacuum_some)
+            _, held = self._write(functools.partial(_vacuum_some, pages))
+            pages = _sized(pages, held, VACUUM_PAGES)
             left = _free_pages()
             if left >= free:  # not an incremental database, or others fill it faster
                 break
@@ -111,21 +112,34 @@ class Pruning:
         _shorten_log()
 
 
+def _sized(count: int, held: float, most: int) -> int:
+    """What the next batch takes, after one of ``count`` that took so many seconds."""
+    wanted = int(count * min(BATCH_SECONDS / max(held, 0.001), GROWTH))
+    return max(min(wanted, most), min(FEWEST, most))
+
+
 def _free_pages() -> int:
     with connection.cursor() as cursor:
         return cursor.execute("PRAGMA freelist_count").fetchone()[0]
 
 
-def _vacuum_some() -> int:
+def _vacuum_some(pages: int) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
-    return VACUUM_PAGES
+        cursor.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+    return pages
+
+
+def _copy_log() -> None:
+    """Copy SQLite's write-ahead log into the database, as far as readers let it, in nobody's way."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def _shorten_log() -> None:
-    """Copy the write-ahead log into the database and empty its file, unless a reader needs it."""
+    """Copy the write-ahead log and empty its file, unless a reader needs it."""
+    _copy_log()  # most of the work
     with connection.cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()  # most of the work, in nobody's way
         timeout = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
         cursor.execute("PRAGMA busy_timeout=50").fetchall()  # writers wait while it waits for readers
         try:
