@@ -16,7 +16,10 @@ from tests.scale.storm import Storm
 from tests.support import services
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(bool(services.missing()), reason=services.missing() or "-")
+pytestmark = [
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(bool(services.missing()), reason=services.missing() or "-"),
+]
 
 STARTS = 180
 RUNNING, INTERRUPTS = 100, 100
@@ -111,7 +114,7 @@ def _starts(storm, open_in, table):
 
 
 def _interrupts(storm, open_in, table):
-    steps = thinking(300, delay=1)
+    steps = thinking(100, delay=10)  # what a model takes; faster ones would have the cores busy with steps
     running = [open_in(storm, *steps) for _ in range(RUNNING)]
     for conversation in running:
         wait_until(lambda one=conversation: one.llm_calls(), 60)
