@@ -120,8 +120,8 @@ async def start_runner() -> None:
 
 
 async def _prepare() -> None:
-    await threads.run_in(threads.waiting(), tmux.reap)
     tmux.use_private_directory()
+    await threads.run_in(threads.waiting(), tmux.reap)
 
 
 async def stop() -> None:

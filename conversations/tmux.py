@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -30,9 +31,17 @@ def home() -> Path:
 
 
 def use_private_directory() -> None:
-    """Let the terminals of this process use tmux servers of their own."""
+    """Let the terminals of this process use tmux servers of their own.
+
+    Raises PermissionError where somebody else was there first: everybody may write to the parent, and whoever
+    owns a socket's directory can put a server of theirs in its place.
+    """
+    home().mkdir(mode=0o700, exist_ok=True)
+    found = home().lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PermissionError(f"{home()} belongs to somebody else. Remove it, or set TMPDIR.")
     mine = home() / str(os.getpid())
-    mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mine.mkdir(mode=0o700, exist_ok=True)
     os.environ["TMUX_TMPDIR"] = str(mine)
 
 
@@ -56,6 +65,8 @@ def clean_up() -> None:
     for socket in mine.glob("tmux-*/*"):
         _end_server(socket)
     shutil.rmtree(mine, ignore_errors=True)
+    with contextlib.suppress(OSError):  # another process on this data directory has it
+        home().rmdir()
 
 
 def _alive(pid: int) -> bool:
