@@ -14,9 +14,17 @@ class KeyPaginator(Paginator):
 
     def page(self, number: Any) -> Page:
         found = super().page(number)
-        keys = list(found.object_list.values_list("pk", flat=True))
-        found.object_list = self.object_list.filter(pk__in=keys)
+        found.object_list = self.object_list.filter(pk__in=self._keys(found.number))
         return found
+
+    def _keys(self, number: int) -> list[Any]:
+        """Those of a page, counted from the nearer end: the last page costs what the first does."""
+        begin = (number - 1) * self.per_page
+        end = min(begin + self.per_page, self.count)
+        keys = self.object_list.values_list("pk", flat=True)
+        if begin <= self.count // 2:
+            return list(keys[begin:end])
+        return list(keys.reverse()[self.count - end : self.count - begin])
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):

@@ -24,6 +24,8 @@ RUNNING = 500
 """Running commands that a list shows."""
 ACTION_SECONDS = 20
 """How long an action prunes; then it says that there is more."""
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""Colours and movements of a terminal, which a list does not show."""
 _TEXT = re.compile(r'"(?:command|stdout|stderr)":"((?:[^"\\]|\\.)*)')
 
 
@@ -39,9 +41,9 @@ class StateFilter(admin.SimpleListFilter):
                 few = BashEvent.objects.running().values_list("id", flat=True)[:RUNNING]
                 return queryset.filter(id__in=list(few))  # by their index; else all are read in order
             case "failed":
-                return queryset.exclude(exit_code=None).exclude(exit_code=0)
+                return queryset.filter(exit_code__isnull=False).exclude(exit_code=0)
             case "ended":
-                return queryset.exclude(exit_code=None)
+                return queryset.filter(exit_code__isnull=False)  # the words of the index's condition
         return queryset
 
 
@@ -85,11 +87,12 @@ class BashEventAdmin(ReadOnlyAdmin):
             text = json.loads(f'"{found[1]}"')
         except ValueError:  # the beginning ends within an escape
             text = found[1]
+        text = _ESCAPES.sub("", text)
         return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
 
-    @admin.display(boolean=True)
-    def running(self, event: BashEvent) -> bool | None:
-        return bool(event.runner) if event.kind == Kind.COMMAND else None
+    @admin.display(description="running")
+    def running(self, event: BashEvent) -> str:
+        return "running" if event.runner else ""  # a cross would look like a failure
 
     @admin.display(description="related events")
     def related(self, event: BashEvent) -> str:

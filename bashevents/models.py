@@ -52,6 +52,12 @@ class BashEvent(models.Model):
             models.Index(fields=["command_id", "order"], name="bash_command_order"),
             models.Index(fields=["timestamp", "id"], name="bash_time"),
             models.Index(fields=["runner"], name="bash_running", condition=~Q(runner="")),
+            # Also without reading rows: which of them failed.
+            models.Index(
+                fields=["timestamp", "id", "exit_code"],
+                name="bash_ended",
+                condition=Q(exit_code__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

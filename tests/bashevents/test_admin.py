@@ -40,6 +40,18 @@ def test_an_id_is_found_by_its_index(admin_client, make_command):
         assert "SCAN" not in found.queryset.order_by().explain()
 
 
+@pytest.mark.parametrize("state", ["failed", "ended"])
+def test_how_commands_ended_is_found_in_an_index_alone(admin_client, make_command, state):
+    for code in (0, 3, None):
+        command = make_command(10)
+        BashEvent.objects.filter(command_id=command.event_id, kind="BashOutput").update(exit_code=code)
+
+    found = admin_client.get(reverse(LIST), {"state": state}).context["cl"]
+
+    assert [row.exit_code for row in found.result_list] == {"failed": [3], "ended": [3, 0]}[state]
+    assert "COVERING INDEX bash_ended" in found.queryset.values_list("pk").explain()
+
+
 def test_an_event_can_be_read_and_not_changed(admin_client, make_command):
     command = make_command(10)
     url = reverse("admin:bashevents_bashevent_change", args=[command.pk])

@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -47,11 +49,23 @@ def test_an_owner_can_be_chosen(admin_client, admin_user, make_conversation):
     assert admin_user.username in admin_client.get(LIST).content.decode()
 
 
-def test_the_last_page_has_the_oldest_in_order(admin_client, make_conversation):
+@pytest.mark.parametrize(("page", "first", "last"), [(1, 0, 50), (2, 50, 100), (3, 100, 150), (4, 150, 153)])
+def test_each_page_has_its_rows_in_order(admin_client, make_conversation, page, first, last):
     now = timezone.now()
-    made = [make_conversation(updated_at=now - timedelta(minutes=n)) for n in range(53)]
+    made = [make_conversation(updated_at=now - timedelta(minutes=n)) for n in range(153)]
 
-    assert ids(admin_client.get(LIST, {"p": 2})) == [row.pk for row in made[50:]]
+    assert ids(admin_client.get(LIST, {"p": page})) == [row.pk for row in made[first:last]]
+
+
+def test_the_last_page_is_counted_from_its_end(admin_client, make_conversation):
+    now = timezone.now()
+    for n in range(153):
+        make_conversation(updated_at=now - timedelta(minutes=n))
+
+    with CaptureQueriesContext(connection) as captured:
+        admin_client.get(LIST, {"p": 4})
+
+    assert not [query["sql"] for query in captured if "OFFSET" in query["sql"]]
 
 
 def test_an_action_takes_no_more_than_it_can_and_says_so(admin_client, make_conversation, monkeypatch):
