@@ -97,9 +97,18 @@ class WebhookAdmin(admin.ModelAdmin):
         else:
             obj.pk = services.create(owner=owner, fields=WebhookBody(**form.wire).model_dump()).pk
 
+    def delete_model(self, request, obj):
+        self._try(request, services.delete, row=obj)
+
     def delete_queryset(self, request, queryset):
         for row in queryset:
             self._try(request, services.delete, row=row)
+
+    def get_deleted_objects(self, objs, request):
+        """How many deliveries go; nobody may delete one by itself, which Django would ask for."""
+        rows = list(objs)
+        deliveries = Delivery.objects.filter(webhook__in=rows).count()
+        return [str(row) for row in rows], {"webhooks": len(rows), "deliveries": deliveries}, set(), []
 
     @admin.display(boolean=True, description="environment")
     def of_environment(self, row: Webhook) -> bool:

@@ -205,6 +205,24 @@ def test_the_admin_enables_and_delivers_again(admin_client, make_hook, talk):
     assert str(conversation.id) in listed
 
 
+def test_the_admin_deletes_a_webhook_with_its_deliveries(admin_client, make_hook, talk):
+    one, other = make_hook(), make_hook()
+    talk(3)
+    listed, page = (
+        reverse("admin:webhooks_webhook_changelist"),
+        reverse("admin:webhooks_webhook_delete", args=[one.pk]),
+    )
+    assert "Deliveries: 1" in admin_client.get(page).content.decode()
+
+    admin_client.post(page, {"post": "yes"})
+    assert list(Webhook.objects.all()) == [other]
+    chosen = {"action": "delete_selected", "_selected_action": [other.pk], "post": "yes"}
+    admin_client.post(listed, chosen)
+
+    assert not Webhook.objects.exists()
+    assert not Delivery.objects.exists()
+
+
 def test_one_of_the_environment_is_not_changed_in_the_admin(admin_client, configure, transactional_db):
     from agentserver import conf
     from agentserver.webhooks import hooks
