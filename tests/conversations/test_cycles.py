@@ -1,10 +1,11 @@
 """Conversations that are made, run, finish and are deleted leave nothing in the server.
 
-``CYCLES`` (default 20): how many after the first ten. The full figure of a release is 500; ``-s`` shows it.
+``CYCLES`` (default 20): how many after the first. The full figure of a release is 500; ``-s`` shows it.
 """
 
 import os
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -12,7 +13,10 @@ import pytest
 from tests.contract.dialogue import Dialogue, finish, shell
 from tests.conversations.test_idle import shells
 
-WARM, CYCLES = 10, int(os.environ.get("CYCLES", "20"))
+CYCLES = int(os.environ.get("CYCLES", "20"))
+AT_ONCE = 10
+POOLS = {"OH_REQUEST_THREADS": "2", "OH_SLOW_REQUEST_THREADS": "4"}
+"""Pools get threads as they are needed, up to this many: so few that the first conversations need all."""
 
 Footprint = namedtuple("Footprint", ["threads", "files", "children", "megabytes"])
 
@@ -35,9 +39,10 @@ def cycle(server, llm_url, agent, folder):
 @pytest.mark.slow
 @pytest.mark.timeout(120 + 5 * CYCLES)
 def test_what_a_server_holds_does_not_grow(own_server, llm_url, agent_config, tmp_path, wait_until):
-    server = own_server(OH_SECRET_KEY="tests-secret-key").wait_ready()
-    for _ in range(WARM):
-        cycle(server, llm_url, agent_config, tmp_path)
+    server = own_server(OH_SECRET_KEY="tests-secret-key", **POOLS).wait_ready()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for _ in pool.map(lambda _: cycle(server, llm_url, agent_config, tmp_path), range(2 * AT_ONCE)):
+            pass
     before = footprint(server)
 
     for _ in range(CYCLES):
