@@ -78,6 +78,7 @@ class Conversation(models.Model):
     objects = cast(ConversationQuerySet, ConversationQuerySet.as_manager())
     if TYPE_CHECKING:
         events: EventQuerySet
+        tallies: models.QuerySet["EventTally"]
 
     class Meta:
         indexes = [
@@ -132,6 +133,48 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.sequence}"
+
+
+class ConversationTally(models.Model):
+    """How many conversations of an owner have a status: the sum of their rows. Kept by triggers alone.
+
+    On SQLite each has one row. On PostgreSQL every change is a row of its own, so that no process waits for
+    another, until ``tallies.fold`` adds it to the one that is ``folded``.
+    """
+
+    EVERYBODY = 0
+
+    owner = models.BigIntegerField(help_text="A user's id, which may be gone; 0 for all conversations")
+    status = models.CharField(max_length=32)
+    count = models.IntegerField()
+    folded = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "status"], condition=Q(folded=True), name="conversation_tally"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["owner", "status"], name="conversation_tally_rows"),
+            models.Index(fields=["id"], condition=Q(folded=False), name="conversation_tally_changes"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.status}"
+
+
+class EventTally(models.Model):
+    """How many events of a kind and source a conversation has. Kept by triggers alone."""
+
+    pk = models.CompositePrimaryKey("conversation_id", "kind", "source")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="tallies", db_index=False)
+    kind = models.CharField(max_length=64)
+    source = models.CharField(max_length=32)
+    count = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.kind} by {self.source}"
 
 
 class Command(models.Model):

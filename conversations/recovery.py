@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentserver import conf, lifespan, sdk, threads, writer
 from agentserver.observability import reserve
-from conversations import intents, removal, tmux
+from conversations import intents, removal, tallies, tmux
 from conversations.models import Conversation, Status
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ async def keep_house() -> None:
         if beats % max(1, min(IDLE_CHECK_SECONDS, int(seconds))) == 0:
             await threads.run_in(threads.waiting(), here.unload_idle, seconds)
             await threads.run_in(threads.waiting(), reserve.keep)
+            await threads.run_in(threads.waiting(), tallies.keep)
 
 
 async def start() -> None:

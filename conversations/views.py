@@ -12,7 +12,7 @@ from agentserver.api import Raw
 from agentserver.auth import doors
 from agentserver.auth.doors import Principal
 from agentserver.errors import invalid
-from conversations import forks, infos, reads, services
+from conversations import forks, infos, reads, services, tallies
 from conversations.models import Conversation, Status
 
 SUCCESS = Raw('{"success":true}')
@@ -85,8 +85,7 @@ class ConversationViewSet(ConversationBase):
 
     def count(self, request: Request) -> Response:
         status = api.choice(request, "status", set(Status.values))
-        visible = Conversation.objects.visible_to(principal_of(request))
-        return Response(reads.conversation_count(visible=visible, status=status))
+        return Response(tallies.conversations(principal=principal_of(request), status=status))
 
     def batch(self, request: Request) -> Response:
         texts = request.query_params.getlist("ids")

@@ -1,5 +1,6 @@
 """Conversations on the shared server, scripted by the model; the contract suite's drivers serve here too."""
 
+import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -35,3 +36,89 @@ def at_peace(wait_until):
         assert statuses <= {200}, "a strict model refused the history"
 
     return _at_peace
+
+
+@pytest.fixture
+def two_users(transactional_db):
+    """Accounts of two people."""
+    from django.contrib.auth import get_user_model
+
+    return [get_user_model().objects.create_user(username=name) for name in ("ann", "bob")]
+
+
+@pytest.fixture
+def assert_right():
+    """Callable: every count of conversations, for the operator and these users, is what counting gives."""
+    from agentserver.auth.principals import OPERATOR, Principal
+    from conversations import tallies
+    from conversations.models import Conversation, Status
+
+    def _assert_right(users=()):
+        for principal in (OPERATOR, *(Principal(operator=False, user_id=user.pk) for user in users)):
+            rows = Conversation.objects.visible_to(principal)
+            counted = {status: rows.filter(status=status).count() for status in Status.values}
+            counted[None] = rows.living().count()
+            told = {
+                status: tallies.conversations(principal=principal, status=status)
+                for status in (*Status.values, None)
+            }
+            assert told == counted
+
+    return _assert_right
+
+
+@pytest.fixture
+def change_much(two_users, make_conversation):
+    """Callable: that many random creations, changes and deletions, some of which are undone."""
+    from django.db import transaction
+
+    from conversations.models import Conversation, Status
+
+    chance = random.Random(16)
+
+    def _change():
+        owner, status = chance.choice([None, *two_users]), chance.choice(Status.values)
+        row = Conversation.objects.order_by("?").first()
+        match chance.randrange(6):
+            case 0 | 1 | 2:
+                make_conversation(owner=owner, status=status)
+            case 3 if row:
+                Conversation.objects.filter(id=row.id).update(status=status)
+            case 4 if row:
+                row.owner, row.status = owner, status
+                row.save()
+            case 5 if row:
+                row.delete()
+
+    def _change_much(count):
+        for _ in range(count):
+            with transaction.atomic():
+                _change()
+                if chance.random() < 0.1:
+                    transaction.set_rollback(True)
+
+    return _change_much
+
+
+@pytest.fixture
+def many_events(make_conversation):
+    """Callable: a conversation with that many events of three kinds from two sources."""
+    from conversations.models import Event
+
+    def _many(count):
+        row = make_conversation(next_sequence=count)
+        Event.objects.bulk_create(
+            Event(
+                conversation=row,
+                sequence=number,
+                event_id=f"e{number}",
+                kind=("MessageEvent", "ActionEvent", "ObservationEvent")[number % 3],
+                source=("user", "agent")[number % 2],
+                timestamp="2026-01-01T00:00:00.000000",
+                payload="{}",
+            )
+            for number in range(count)
+        )
+        return row
+
+    return _many
