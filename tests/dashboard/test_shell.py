@@ -1,6 +1,7 @@
 """The bash page: commands as they run, stopping one, pruning by hand."""
 
 import datetime
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -43,6 +44,24 @@ def test_a_command_of_another_client_appears_and_stays_after_a_reload(page, http
     expect(boxes(page)).to_have_count(1)
     expect(boxes(page).get_by_role("region", name="Output")).to_have_text("from elsewhere")
     expect(boxes(page).locator(".result.bad")).to_have_text("exit 3")
+
+
+@pytest.mark.parametrize("seen", ["as it comes", "after a reload"])
+def test_the_end_of_a_long_output_is_shown_complete(page, http, seen):
+    count = 200_000
+    http.post("/api/bash/execute_bash_command", json={"command": f"seq {count}"}).raise_for_status()
+    expect(boxes(page).locator(".result.good")).to_be_visible()
+    if seen == "after a reload":
+        page.reload()
+    output = boxes(page).get_by_role("region", name="Output")
+    expect(output).to_contain_text(re.compile(rf"\b{count}\s*$"), timeout=20_000)
+
+    # The first line may be cut; of all that follow none is left out, doubled or out of its place.
+    note, _, *lines = output.evaluate("screen => screen.textContent").strip().split("\n")
+
+    assert "left out" in note
+    assert lines == [str(number) for number in range(count - len(lines) + 1, count + 1)]
+    assert sum(map(len, lines)) > 150_000
 
 
 def test_what_a_command_prints_never_becomes_markup(page, http, workspace):

@@ -22,7 +22,7 @@ export function terminalText(text) {
   const cut = text.length > LONGEST;
   parser.ansi_to_html(cut ? text.slice(-LONGEST) : text);
   const nodes = parser.pieces.map(node);
-  return cut ? [`… ${text.length - LONGEST} earlier characters are left out\n`, ...nodes] : nodes;
+  return cut ? ["… what came before is left out\n", ...nodes] : nodes; // how much is not known: who calls has cut it, too
 }
 
 function node(piece) {
