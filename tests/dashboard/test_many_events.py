@@ -63,6 +63,30 @@ def test_ten_thousand_events_are_shown_with_few_elements_and_none_missing(open_p
     assert len(seqs(page)) < 1000
 
 
+SCROLL = """async (scroller) => {
+  const looked = [];
+  for (let step = 0; step < 60 && scroller.scrollTop > 0; step++) {
+    scroller.scrollBy(0, -3 * scroller.clientHeight);
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    const seqs = [...document.querySelectorAll("#timeline .item")].map((item) => Number(item.dataset.seq));
+    looked.push({seqs, elements: document.querySelectorAll("*").length});
+  }
+  return looked;
+}"""
+
+
+def test_scrolling_through_ten_thousand_events_keeps_few_elements_at_any_moment(open_page, long_conversation):
+    page = open_page(conversation_path(long_conversation))
+    expect(page.get_by_text(f"message number {MANY - 1}", exact=True)).to_be_in_viewport()
+
+    looked = page.get_by_role("region", name="Events").evaluate(SCROLL)
+
+    assert min(looked[-1]["seqs"]) < MANY - 1000  # it has come far
+    for seen in looked:
+        assert seen["seqs"] == sorted(set(seen["seqs"]))
+        assert seen["elements"] < 6000
+
+
 def test_scrolling_up_is_not_thrown_back_by_new_events(open_page, talk):
     talked = talk(*thinking(12), finish("first end"))
     page = open_page(conversation_path(talked), height=500)
