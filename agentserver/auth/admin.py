@@ -1,6 +1,8 @@
-"""API tokens in the admin: made and revoked there; the text is shown once, after saving."""
+"""API tokens in the admin: made and revoked there; the text is shown once, after saving. And accounts."""
 
 from django.contrib import admin, messages
+from django.contrib.auth import admin as accounts
+from django.contrib.auth.models import Group, User
 from django.utils.html import format_html
 
 from agentserver.auth import tokens
@@ -28,3 +30,23 @@ class ApiTokenAdmin(admin.ModelAdmin):
         obj.pk, obj.digest, obj.created_at = made.pk, made.digest, made.created_at
         sentence = "Copy this token now, it is not shown again: <code>{}</code>"
         messages.warning(request, format_html(sentence, text))
+
+
+# Permissions are chosen in plain lists: Django's two boxes beside each other have marks whose text
+# readers of screens are not given.
+admin.site.unregister([User, Group])
+
+
+@admin.register(User)
+class UserAdmin(accounts.UserAdmin):
+    filter_horizontal = ()
+
+    def get_deleted_objects(self, objs, request):
+        """What belongs to an account goes with it, also settings, which nobody deletes by themselves."""
+        shown, counts, _, protected = super().get_deleted_objects(objs, request)
+        return shown, counts, set(), protected
+
+
+@admin.register(Group)
+class GroupAdmin(accounts.GroupAdmin):
+    filter_horizontal = ()
