@@ -15,13 +15,14 @@ RUN = """async () => (await axe.run(document, {resultTypes: ["violations"]})).vi
 LOOKS = [(1440, "light"), (1440, "dark"), (380, "light"), (380, "dark")]
 
 
-def found(page):
-    """What axe and a ruler find, in every look: (width, scheme, finding)."""
+def found(page, looks=LOOKS):
+    """What axe and a ruler find, in each of ``looks``: (width, scheme, finding)."""
     page.evaluate(AXE)
     findings = []
-    for width, scheme in LOOKS:
+    for width, scheme in looks:
         page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
+        # Colours on their way from one scheme to the other are nobody's: they would be measured.
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         findings += [(width, scheme, one) for one in page.evaluate(RUN)]
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             findings.append((width, scheme, "sticks out"))
@@ -53,8 +54,8 @@ def test_axe_finds_nothing_serious_at_the_door(open_page):
 
 
 @pytest.fixture
-def rich(talk, workspace):
-    """A conversation with one of everything, that waits for a yes in the end."""
+def rich(talk, workspace, http):
+    """A conversation with one of everything, and a long title, that waits for a yes in the end."""
     file = workspace / "notes.txt"
     file.write_text("alpha\nbeta\n")
     edit = {"command": "str_replace", "path": str(file), "old_str": "beta", "new_str": "gamma"}
@@ -70,6 +71,7 @@ def rich(talk, workspace):
     talked.ok("confirmation_policy", {"policy": {"kind": "AlwaysConfirm"}})
     talked.tell(shell("rm -rf everything"))
     talked.wait_status("waiting_for_confirmation")
+    http.patch(talked.path, json={"title": "A title that is longer than any screen " * 4}).raise_for_status()
     return talked
 
 
