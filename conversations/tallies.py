@@ -6,13 +6,14 @@ and what many changes come to is folded into one row from time to time.
 """
 
 import contextlib
+import functools
 import logging
 from concurrent.futures import Future
 
 from django.db import connection
 from django.db.models import Count, Q, Sum
 
-from agentserver import writer
+from agentserver import compiled, writer
 from agentserver.auth.principals import Principal
 from agentserver.causes import is_database_trouble
 from conversations.models import ConversationTally, Status
@@ -43,13 +44,21 @@ def conversations(*, principal: Principal | None, status: str | None) -> int:
     if principal is None:
         return 0
     owner = ConversationTally.EVERYBODY if principal.operator else principal.user_id
+    # One statement: what is folded meanwhile is seen before or after, never twice.
+    found = _sums(owner, status).rows()
+    total, waiting = found[0] if found else (0, 0)
+    if waiting > MOST:
+        _ask_to_fold()
+    return total
+
+
+@functools.lru_cache(256)
+def _sums(owner: int | None, status: str | None) -> compiled.Compiled:
+    """A row with the sum, and how many changes of it wait to be folded; none if nothing was ever counted."""
     rows = ConversationTally.objects.filter(owner=owner)
     rows = rows.exclude(status=Status.DELETING) if status is None else rows.filter(status=status)
-    # One statement: what is folded meanwhile is seen before or after, never twice.
-    found = rows.aggregate(total=Sum("count"), waiting=Count("id", filter=Q(folded=False)))
-    if found["waiting"] > MOST:
-        _ask_to_fold()
-    return found["total"] or 0
+    sums = rows.values("owner").annotate(total=Sum("count"), waiting=Count("id", filter=Q(folded=False)))
+    return compiled.Compiled(sums.values_list("total", "waiting"), 0)
 
 
 def fold() -> bool:
