@@ -94,7 +94,7 @@ class BashEventAdmin(ReadOnlyAdmin):
     def running(self, event: BashEvent) -> str:
         return "running" if event.runner else ""  # a cross would look like a failure
 
-    @admin.display(description="related events")
+    @admin.display(description="related")
     def related(self, event: BashEvent) -> str:
         url = f"{reverse('admin:bashevents_bashevent_changelist')}?command_id={event.command_id}&o=1"
         return format_html('<a href="{}">{}</a>', url, "output" if event.kind == Kind.COMMAND else "command")
