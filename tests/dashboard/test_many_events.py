@@ -14,7 +14,7 @@ MANY = 10_000
 
 
 def stored_events(server, conversation_id, payloads):
-    """Append events to a conversation as if it had had them: rows are the record."""
+    """Append events to a conversation as if it had had them; a column takes 64 characters of a kind."""
     key = uuid.UUID(conversation_id).hex
     with database_of(server) as execute:
         (first,) = execute(
@@ -24,7 +24,16 @@ def stored_events(server, conversation_id, payloads):
             execute(
                 "INSERT INTO conversations_event (conversation_id, sequence, event_id, kind, source,"
                 " timestamp, body, payload) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-                [key, number, one["id"], one["kind"], one["source"], one["timestamp"], "", json.dumps(one)],
+                [
+                    key,
+                    number,
+                    one["id"],
+                    one["kind"][:64],
+                    one["source"],
+                    one["timestamp"],
+                    "",
+                    json.dumps(one),
+                ],
             )
         execute(
             "UPDATE conversations_conversation SET next_sequence = %s WHERE id = %s",
