@@ -76,6 +76,16 @@ def made_token(page, name):
     return page.locator("#token").inner_text()
 
 
+@pytest.mark.parametrize("width", [1440, 380])
+def test_who_is_in_can_leave(enter, width):
+    page = enter("/dashboard/", "root")
+    page.set_viewport_size({"width": width, "height": 800})
+
+    page.get_by_role("button", name="Log out").click()
+
+    expect(page.get_by_label("Password")).to_be_visible()
+
+
 def test_a_stranger_logs_in_and_comes_back_to_the_page_and_can_act(enter, run_of):
     talked = run_of(think("late", delay=SLOW))
     page = enter(path_of(talked))
