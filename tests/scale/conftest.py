@@ -1,7 +1,9 @@
 """One cluster for all tests here: two web processes and two runners on PostgreSQL and Redis."""
 
+import os
 import re
 import shlex
+import subprocess
 import sys
 
 import psutil
@@ -9,7 +11,7 @@ import pytest
 
 from tests.contract.conftest import agent_config, llm_config, workspace  # noqa: F401  (fixtures)
 from tests.contract.dialogue import Dialogue
-from tests.engines.test_other_engines import listens
+from tests.engines.test_other_engines import ROOT, listens
 from tests.support import cluster
 from tests.support import services as support
 from tests.support.server import MANAGE, OwnServer, data_directory
@@ -57,6 +59,25 @@ def scaled(tmp_path_factory, services):
     finally:
         server.stop(timeout=45)
         cluster.drop_database(str(data_directory(server.root)), services["TEST_CLUSTER_DATABASE_URL"])
+
+
+@pytest.fixture
+def contract(scaled, llm_url):
+    """Callable: run tests of the contract suite that are about a given server, against the cluster."""
+
+    def _run(chosen, seconds):
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "tests.scale.given", *chosen],
+            cwd=ROOT,
+            env={**os.environ, "AGENT_SERVER_URL": scaled.url, "FAKE_LLM_URL": llm_url},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+        assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
+        print(run.stdout[-300:])
+
+    return _run
 
 
 @pytest.fixture
