@@ -142,6 +142,7 @@ class SessionConsumer(ConversationConsumer):
             raise Refused from None
         self._joined: dict[str, tuple[int, int]] = {}  # by stream: attempt and order it was given up to
         self._waits_until = 0.0  # for a runner's answer, by the monotonic clock
+        self._held: list[dict[str, Any]] = []  # what came meanwhile: it may be in the answer, or follow it
 
     async def greet(self, row: Conversation) -> None:
         last = row.next_sequence - 1
@@ -170,19 +171,29 @@ class SessionConsumer(ConversationConsumer):
     async def _repeat(self, frames: list[dict[str, Any]]) -> None:
         """Of what rings beside them, what is in ``frames`` is left out."""
         ids = {frame["item_id"] for frame in frames}
-        stored = await threads.run_in(threads.reading(), _stored, self.conversation_id, ids)
+        stored = await self._stored(ids)
         for frame in frames:
             if frame["item_id"] not in stored:
                 place = frame["attempt"], frame.get("order", -1)
                 self._joined[frame["item_id"]] = place
                 await self._push(orjson.dumps(frame).decode())
 
+    async def _release(self) -> None:
+        """Nobody is waited for any more: what was held comes now, but what is known or said to its end."""
+        self._waits_until = 0.0
+        held, self._held = self._held, []
+        stored = await self._stored({frame["item_id"] for frame in held}) if held else set()
+        for frame in held:
+            if frame["item_id"] not in stored and not self._is_known(frame):
+                await self._push(_text(frame))
+
+    async def _stored(self, ids: set[str]) -> set[str]:
+        return await threads.run_in(threads.reading(), _stored, self.conversation_id, ids)
+
     def _is_known(self, payload: dict[str, Any]) -> bool:
-        """Whether what this reader was given when it joined has it, or soon will."""
+        """Whether what this reader was given when it joined has it."""
         if payload["type"] not in ("item_started", "delta"):
             return False
-        if time.monotonic() < self._waits_until:
-            return True
         place = payload["attempt"], payload.get("order", -1)
         return place <= self._joined.get(payload["item_id"], (-1, -1))
 
@@ -197,16 +208,23 @@ class SessionConsumer(ConversationConsumer):
             state = await self.state_frame()
             return None if state is None else self.shown(state)
         if payload["type"] == streams.SO_FAR:
-            if time.monotonic() < self._waits_until:
-                self._waits_until = 0.0
+            if self._waits_until:
                 await self._repeat(payload["frames"])
+                await self._release()
             return None
-        if self._is_known(payload):
+        if time.monotonic() < self._waits_until:
+            self._held.append(payload)
             return None
-        return orjson.dumps({k: v for k, v in payload.items() if v is not None}).decode()
+        if self._waits_until:
+            await self._release()
+        return None if self._is_known(payload) else _text(payload)
 
     def error_frame(self, code: str, detail: str) -> str:
         return json.dumps({"type": "error", "code": code, "detail": detail})
+
+
+def _text(frame: dict[str, Any]) -> str:
+    return orjson.dumps({name: value for name, value in frame.items() if value is not None}).decode()
 
 
 # Called on pool threads

@@ -104,10 +104,13 @@ def ask(row: Conversation) -> None:
 
 
 def answer(payload: dict[str, Any]) -> None:
-    """What a runner does with what ``ask`` sent."""
-    streams = _speaking.get(str(payload.get("streams_of")))
+    """What a runner does with what ``ask`` sent. Where nothing is said yet, it says so: who asked waits."""
+    group = str(payload.get("streams_of"))
+    streams = _speaking.get(group)
     if streams is not None:
         streams.say_again()
+    else:
+        live.transient(group, {"type": SO_FAR, "frames": []})
 
 
 @functools.cache

@@ -79,8 +79,12 @@ def test_a_runner_answers_for_what_it_has_in_one_frame(sent, speaking):
     streams.answer({"streams_of": made._group})
     streams.answer({"streams_of": "conversation.unknown"})
 
-    assert [(group, payload["type"]) for group, payload in sent] == [(made._group, streams.SO_FAR)]
+    assert [(group, payload["type"]) for group, payload in sent] == [
+        (made._group, streams.SO_FAR),
+        ("conversation.unknown", streams.SO_FAR),
+    ]
     assert told(sent[0][1]["frames"])[1] == ("delta", "a", "text", "one")
+    assert sent[1][1]["frames"] == []
 
 
 def test_nothing_is_said_by_what_is_not_here():

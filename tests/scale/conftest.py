@@ -34,12 +34,17 @@ class Cluster(OwnServer):
 
 @pytest.fixture(scope="session")
 def services():
-    """Where PostgreSQL and Redis are: those that are given or run here, else some of our own."""
-    if listens(cluster.SERVER) and listens(cluster.REDIS):
+    """Where PostgreSQL and Redis are: some of our own, which allow as many connections as clusters want.
+
+    Where there are no programs to start, those that run here or are given.
+    """
+    if lack := support.missing():
+        if not (listens(cluster.SERVER) and listens(cluster.REDIS)):
+            pytest.skip(
+                f"no PostgreSQL (TEST_CLUSTER_DATABASE_URL) and Redis (TEST_REDIS_URL) run here; {lack}"
+            )
         yield {"TEST_CLUSTER_DATABASE_URL": cluster.SERVER, "TEST_REDIS_URL": cluster.REDIS}
         return
-    if lack := support.missing():
-        pytest.skip(f"no PostgreSQL (TEST_CLUSTER_DATABASE_URL) and Redis (TEST_REDIS_URL) run here; {lack}")
     postgresql, redis = support.PostgreSQL(), support.Redis()
     try:
         postgresql.start()
