@@ -77,7 +77,9 @@ def terminal(tmp_path):
                 process.wait(30)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-        process.stdout.close()
+        if not process.stdout.closed:
+            print(process.stdout.read()[-3000:])  # shown of a test that fails
+            process.stdout.close()
         process.wait(10)
 
 
