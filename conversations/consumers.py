@@ -176,7 +176,7 @@ class SessionConsumer(ConversationConsumer):
             if frame["item_id"] not in stored:
                 place = frame["attempt"], frame.get("order", -1)
                 self._joined[frame["item_id"]] = place
-                await self._push(orjson.dumps(frame).decode())
+                await self._push(_text(frame))
 
     async def _release(self) -> None:
         """Nobody is waited for any more: what was held comes now, but what is known or said to its end."""

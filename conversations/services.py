@@ -225,7 +225,7 @@ def run(*, row: Conversation) -> None:
     """
     if row.status == Status.RUNNING:
         raise Conflict("The conversation is running already.")
-    if row.status == Status.FINISHED and writer.current().call(lambda: intents.is_over(row.id)):
+    if row.status == Status.FINISHED and intents.is_over(row.id):
         return
     lane = _reserve(row.owner_id)
     try:

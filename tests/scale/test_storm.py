@@ -131,9 +131,9 @@ def broken_promises(user, events):
 
 
 def http_overlaps(llm_url):
+    """Of these users: others may have been cut off on purpose."""
     import httpx
 
-    """Of these users: others may have been cut off on purpose."""
     overlapping = httpx.get(f"{llm_url}/stats").json()["overlapping"]
     return [marker for marker in overlapping if marker.startswith("chaos-")]
 
