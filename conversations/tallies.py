@@ -52,6 +52,12 @@ def conversations(*, principal: Principal | None, status: str | None) -> int:
     return total
 
 
+def by_status() -> dict[str, int]:
+    """How many of all conversations have each status there is."""
+    rows = ConversationTally.objects.filter(owner=ConversationTally.EVERYBODY).values_list("status")
+    return dict(rows.annotate(Sum("count")))
+
+
 @functools.lru_cache(256)
 def _sums(owner: int | None, status: str | None) -> compiled.Compiled:
     """A row with the sum, and how many changes of it wait to be folded; none if nothing was ever counted."""

@@ -13,6 +13,7 @@ from agentserver.dashboard.listing import LABELS
 from agentserver.observability import metrics
 from agentserver.webhooks import reads
 from bashevents.models import BashEvent
+from conversations import tallies
 from conversations.models import Conversation, Event
 
 SHOWN = 20
@@ -25,7 +26,7 @@ def operations(since: float) -> dict[str, Any]:
     """All of the page as JSON. ``since``: Unix seconds of the newest sample the page has. Five queries."""
     running = Conversation.objects.running().order_by("updated_at", "id")
     rows = running.values_list("id", "title", "runner", "updated_at")[:SHOWN]
-    counts = dict(Conversation.objects.living().order_by().values_list("status").annotate(Count("id")))
+    counts = tallies.by_status()
     return {
         "samples": samples.since(since),
         "statuses": [[str(status), label, counts.get(status, 0)] for status, label in LABELS.items()],
